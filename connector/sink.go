@@ -1,0 +1,50 @@
+package connector
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// Sink describes where rows of type T go. It is a value of the plan: made when the job is built, used concurrently by the
+// tasks, never changed.
+type Sink[T any] interface {
+	// Name is the connector's name for plans and messages.
+	Name() string
+	// Writer makes the writer of one task.
+	Writer(ctx WriterContext) (Writer[T], error)
+}
+
+// WriterContext is what a writer knows of its task.
+type WriterContext struct {
+	// Ctx ends when the task is cancelled; a blocked Write must then return.
+	Ctx context.Context
+	// Subtask counts from 0 below Parallelism.
+	Subtask, Parallelism int
+	// FS is the file system of the job.
+	FS FileSystem
+	// Now returns the processing time.
+	Now func() time.Time
+	// Log is the writer's logger.
+	Log *slog.Logger
+	// Side carries rows to the process that started the job, for sinks that hand results to the program (print, collect);
+	// it is ordered per task and blocks when the program does not keep up.
+	Side func(payload []byte) error
+}
+
+// Writer writes rows in one sink task. All methods are called by the task's goroutine.
+type Writer[T any] interface {
+	// Write takes a batch. The rows are the caller's and valid during the call only; times has the same length, with NoTime
+	// where a row has none.
+	Write(rows []T, times []int64) error
+	// Flush makes what was written durable or visible, as far as the sink can; it is called before barriers, at the end of
+	// the input, and when the input has run dry.
+	Flush() error
+	// Close frees what the writer took. After an error or a cancellation it comes without Flush.
+	Close() error
+}
+
+// WatermarkWriter is implemented by writers that want to see watermarks.
+type WatermarkWriter interface {
+	WriteWatermark(t int64) error
+}
