@@ -1,0 +1,67 @@
+package operator
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/event"
+)
+
+// RowError turns what a user function returned or panicked with into an error that names the operator, the row and its
+// event time. p is the value of recover, or nil; err is the returned error. Call it from a deferred function, so that the
+// stack is still the panic's.
+func RowError(ctx *Context, p any, err error, row any, time int64) error {
+	if p == nil {
+		if err == nil {
+			return nil
+		}
+		var known *errs.Error
+		if errors.As(err, &known) {
+			return err
+		}
+		return &errs.Error{Code: errs.CodeUserFunction, Class: errs.ClassFailTask, Op: ctx.Place(),
+			Msg: "the function returned an error" + rowText(row, time), Err: err}
+	}
+	if e, ok := p.(*errs.Error); ok && e.Code == errs.CodeUserPanic {
+		return e
+	}
+	e := &errs.Error{Code: errs.CodeUserPanic, Class: errs.ClassFailTask, Op: ctx.Place(),
+		Msg: fmt.Sprintf("panic: %v%s\n%s", p, rowText(row, time), trimStack(debug.Stack()))}
+	if cause, ok := p.(error); ok {
+		e.Err = cause
+	}
+	return e
+}
+
+const rowTextMax = 400
+
+func rowText(row any, time int64) string {
+	if row == nil {
+		return ""
+	}
+	s := fmt.Sprintf("%+v", row)
+	if len(s) > rowTextMax {
+		s = s[:rowTextMax] + "..."
+	}
+	if time == event.NoTime {
+		return fmt.Sprintf(" (at row %s)", s)
+	}
+	return fmt.Sprintf(" (at row %s, event time %d ms)", s, time)
+}
+
+// trimStack drops the frames of the recovery itself, so that the first line is the user's.
+func trimStack(stack []byte) string {
+	s := string(stack)
+	if i := strings.LastIndex(s, "\npanic("); i >= 0 {
+		s = s[i+1:]
+		for range 2 {
+			if j := strings.IndexByte(s, '\n'); j >= 0 {
+				s = s[j+1:]
+			}
+		}
+	}
+	return s
+}
