@@ -1,0 +1,2 @@
+// Package config holds typed options.
+package config
