@@ -8,8 +8,8 @@ import (
 	"github.com/weir-stream/weir/internal/ids"
 )
 
-// Chain checks the program and cuts it into vertices. Its error is a *CheckError with every problem; warnings are left to
-// Check.
+// Chain checks the program and cuts it into vertices. Its error wraps a *CheckError with every problem; warnings are
+// left to Check.
 //
 // An operator joins its producer's chain when: it has exactly one input edge, that edge is Forward and not Blocking, both
 // have the same parallelism and slot sharing group, the consumer's chaining is ChainDefault and the producer's is not
@@ -39,18 +39,17 @@ type chainer struct {
 	consumers [][]*Node      // by node: its chained consumers, in the order of their ids
 	vertex    []ids.VertexID // by node
 	place     []int          // by node: index in its vertex's Operators
-	sources   map[bool]int   // by Bounded
 }
 
 func newChainer(g *Graph, opt Options) *chainer {
 	size := len(g.Nodes)
-	c := &chainer{g: g, opt: opt, job: &JobGraph{Name: g.Name}, order: topological(g), group: make([]string, size),
+	c := &chainer{g: g, opt: opt, job: &JobGraph{Name: g.Name, Bounded: true}, order: topological(g), group: make([]string, size),
 		chained: make([]bool, size), consumers: make([][]*Node, size), vertex: make([]ids.VertexID, size),
-		place: make([]int, size), sources: map[bool]int{}}
+		place: make([]int, size)}
 	for _, n := range c.order {
 		c.group[n.ID] = c.slotGroup(n)
-		if n.Source {
-			c.sources[n.Bounded]++
+		if n.Source && !n.Bounded {
+			c.job.Bounded = false
 		}
 	}
 	for _, n := range g.Nodes { // by id, so that consumers are too
@@ -60,7 +59,6 @@ func newChainer(g *Graph, opt Options) *chainer {
 			c.consumers[from] = append(c.consumers[from], n)
 		}
 	}
-	c.job.Bounded = c.sources[false] == 0
 	return c
 }
 

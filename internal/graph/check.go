@@ -243,10 +243,11 @@ func (c *checker) cycle() {
 			if from == nil || phase[from.ID] == closed {
 				continue
 			}
-			if phase[from.ID] == open || visit(from) {
-				if phase[from.ID] == open {
-					c.reportCycle(path[slices.Index(path, from):])
-				}
+			if phase[from.ID] == open {
+				c.reportCycle(path[slices.Index(path, from):])
+				return true
+			}
+			if visit(from) {
 				return true
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/ids"
 )
 
@@ -69,7 +70,8 @@ type Output struct {
 // Expand makes the tasks and places them. Subtask i of a vertex of parallelism p goes to slot i*s/p of its group, where s
 // is the highest parallelism in the group: vertices of equal parallelism share slots subtask by subtask, so that forward
 // edges stay local, and the near groups of Rescale lie together. Each group's slots are spread evenly over the workers.
-// It fails only when the cluster has too few slots.
+// It fails only
+// when the cluster has too few slots (class retry: more workers may come).
 func Expand(job *JobGraph, cl Cluster) (*ExecutionGraph, error) {
 	x := &ExecutionGraph{Job: job}
 	if err := x.placeSlots(cl); err != nil {
@@ -109,7 +111,9 @@ func (x *ExecutionGraph) placeSlots(cl Cluster) error {
 		for _, g := range groups {
 			each = append(each, fmt.Sprintf("%q %d", g, need[g]))
 		}
-		return &SlotsError{Need: total, Have: workers * cl.SlotsPerWorker, groups: strings.Join(each, ", ")}
+		return errs.New("graph.slots", errs.ClassRetry, "", "the job needs %d slots (by slot sharing group: %s), the cluster has %d.\n"+
+			"  Lower the parallelism, raise taskmanager.numberOfTaskSlots, or start more workers.",
+			total, strings.Join(each, ", "), workers*cl.SlotsPerWorker)
 	}
 	load := make([]int, workers)
 	for _, g := range groups {
@@ -145,18 +149,6 @@ func slotGroups(job *JobGraph) (groups []string, need map[string]int) {
 		need[v.SlotGroup] = max(need[v.SlotGroup], v.Parallelism)
 	}
 	return groups, need
-}
-
-// SlotsError says that the cluster is too small for the job.
-type SlotsError struct {
-	Need, Have int
-	groups     string
-}
-
-// Error names the groups, because each one needs as many slots as its highest parallelism.
-func (e *SlotsError) Error() string {
-	return fmt.Sprintf("graph.slots: the job needs %d slots (by slot sharing group: %s), the cluster has %d.\n"+
-		"  Lower the parallelism, raise taskmanager.numberOfTaskSlots, or start more workers.", e.Need, e.groups, e.Have)
 }
 
 // TaskAt is the index of a subtask of a vertex.

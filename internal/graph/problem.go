@@ -3,6 +3,8 @@ package graph
 import (
 	"fmt"
 	"strings"
+
+	"github.com/weir-stream/weir/internal/errs"
 )
 
 // Severity separates what stops a job from what its author should know.
@@ -54,14 +56,14 @@ func sentence(s string) string {
 // Problems is what Check found, in the order of the user's lines.
 type Problems []Problem
 
-// Err returns nil when no problem is an Error, else an error of type *CheckError that prints all of the errors (and not
-// the warnings).
+// Err returns nil when no problem is an Error, else an error of code plan.invalid that wraps a *CheckError and prints all
+// of the errors (and not the warnings).
 func (ps Problems) Err() error {
-	errs := ps.filter(Error)
-	if len(errs) == 0 {
+	wrong := ps.filter(Error)
+	if len(wrong) == 0 {
 		return nil
 	}
-	return &CheckError{Problems: errs}
+	return errs.Wrap(&CheckError{Problems: wrong}, errs.CodePlanInvalid, errs.ClassUser, "", "")
 }
 
 // Warnings returns the problems that do not stop the job.
