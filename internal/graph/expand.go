@@ -97,8 +97,8 @@ func Expand(job *JobGraph, cl Cluster) (*ExecutionGraph, error) {
 	return x, nil
 }
 
-// placeSlots gives every group its slots, and each slot the worker that has the fewest so far. Within a group,
-// neighbouring slots lie on one worker.
+// placeSlots gives every group its slots, as many to each worker; what is left over goes round, from group to group, so
+// that the workers' loads never differ by more than one. Within a group, neighbouring slots lie on one worker.
 func (x *ExecutionGraph) placeSlots(cl Cluster) error {
 	workers := max(cl.Workers, 1)
 	groups, need := slotGroups(x.Job)
@@ -115,18 +115,15 @@ func (x *ExecutionGraph) placeSlots(cl Cluster) error {
 			"  Lower the parallelism, raise taskmanager.numberOfTaskSlots, or start more workers.",
 			total, strings.Join(each, ", "), workers*cl.SlotsPerWorker)
 	}
-	load := make([]int, workers)
+	turn := 0 // whose turn it is to get one slot more than the others
 	for _, g := range groups {
 		quota := make([]int, workers)
-		for range need[g] {
-			least := 0
-			for w := range load {
-				if load[w] < load[least] {
-					least = w
-				}
-			}
-			load[least]++
-			quota[least]++
+		for w := range quota {
+			quota[w] = need[g] / workers
+		}
+		for range need[g] % workers {
+			quota[turn]++
+			turn = (turn + 1) % workers
 		}
 		index := 0
 		for w, q := range quota {
