@@ -1,0 +1,100 @@
+package paged
+
+import "unsafe"
+
+// Lookup64 is Lookup for a table with KeyWidth 8; the key is the eight bytes of key, least significant first.
+func (t *Table) Lookup64(hash, key uint64) unsafe.Pointer {
+	hash = norm(hash)
+	at := t.at(hash)
+	for p := hash & at.mask; ; p = (p + 1) & at.mask {
+		cell := unsafe.Add(at.cells, uintptr(p)*t.cellBytes)
+		tag := *(*uint64)(cell)
+		if tag == hash && *(*uint64)(unsafe.Add(cell, tagBytes)) == key {
+			return unsafe.Add(cell, tagBytes+8)
+		}
+		if tag == 0 {
+			return nil
+		}
+	}
+}
+
+// Upsert64 is Upsert for a table with KeyWidth 8; the key is the eight bytes of key, least significant first.
+func (t *Table) Upsert64(hash, key uint64) (val unsafe.Pointer, created bool) {
+	hash = norm(hash)
+	at := t.at(hash)
+	for p := hash & at.mask; ; p = (p + 1) & at.mask {
+		cell := unsafe.Add(at.cells, uintptr(p)*t.cellBytes)
+		tag := *(*uint64)(cell)
+		if tag == hash && *(*uint64)(unsafe.Add(cell, tagBytes)) == key {
+			if t.epoch != 0 {
+				t.mark(hash, cell)
+			}
+			return unsafe.Add(cell, tagBytes+8), false
+		}
+		if tag == 0 {
+			return t.create64(hash, key, at), true
+		}
+	}
+}
+
+func (t *Table) create64(hash, key uint64, at *slot) unsafe.Pointer {
+	cell := t.insert(hash, at)
+	*(*uint64)(unsafe.Add(cell, tagBytes)) = key
+	t.mark(hash, cell)
+	return unsafe.Add(cell, tagBytes+8)
+}
+
+// touchRows is how many rows of a batch are touched before they are probed: enough to keep a core's dozen misses in
+// flight all the time, few enough for the touched lines to be in the first-level cache when they are probed.
+const touchRows = 64
+
+// UpsertBatch64 is Upsert64 for row i of hashes and keys into out[i] and created[i]. All pointers are valid together,
+// until the next call that may insert or delete. created may be nil. It returns the number of keys created.
+func (t *Table) UpsertBatch64(hashes, keys []uint64, out []unsafe.Pointer, created []bool) int {
+	n := t.n
+	growths := t.growths
+	keys, out = keys[:len(hashes)], out[:len(hashes)]
+	for lo := 0; lo < len(hashes); lo += touchRows {
+		hi := min(lo+touchRows, len(hashes))
+		h, k, o := hashes[lo:hi], keys[lo:hi], out[lo:hi]
+		t.touch(h, o)
+		for i, hash := range h {
+			cell := o[i]
+			hash = norm(hash)
+			// After a growth the home cells of this block are stale and must not be read.
+			if t.growths == growths && t.epoch == 0 &&
+				*(*uint64)(cell) == hash && *(*uint64)(unsafe.Add(cell, tagBytes)) == k[i] {
+				o[i] = unsafe.Add(cell, tagBytes+8)
+				if created != nil {
+					created[lo+i] = false
+				}
+				continue
+			}
+			v, c := t.Upsert64(hash, k[i])
+			o[i] = v
+			if created != nil {
+				created[lo+i] = c
+			}
+		}
+	}
+	if t.growths != growths {
+		// A segment moved, and with it perhaps what the first rows point to. It is rare enough to look all up again.
+		for i, hash := range hashes {
+			out[i] = t.Lookup64(hash, keys[i])
+		}
+	}
+	return t.n - n
+}
+
+// touch stores the home cell of every hash in cells and reads its tag, so that the misses overlap.
+func (t *Table) touch(hashes []uint64, cells []unsafe.Pointer) {
+	sum := uint64(0)
+	for i, hash := range hashes {
+		hash = norm(hash)
+		at := t.at(hash)
+		cell := unsafe.Add(at.cells, uintptr(hash&at.mask)*t.cellBytes)
+		cells[i] = cell
+		sum += *(*uint64)(cell)
+	}
+	t.sink = sum
+}

@@ -1,0 +1,162 @@
+package paged
+
+import (
+	"math/bits"
+	"sync"
+	"unsafe"
+)
+
+const (
+	minClass  = 7  // 128 bytes, the smallest block
+	hugeClass = 21 // 2 MiB, one huge page
+	// regionBytes is how much address space is mapped at a time. Only touched pages cost memory.
+	regionBytes = 32 << 20
+	// idleSmallMax bounds the blocks below a huge page that a pool keeps, in bytes for each size.
+	idleSmallMax = 4 << 20
+)
+
+// Pool hands out and takes back the memory of tables: blocks whose size is a power of two, always zeroed, never
+// scanned by the garbage collector. Blocks below 2 MiB are on the Go heap, so that a table nobody closes is collected;
+// larger ones are mapped outside it on huge pages.
+//
+// A Pool may be used from any goroutine. Its lock guards a few slice operations; zeroing is done outside it.
+type Pool struct {
+	// IdleMax is how many bytes of 2 MiB blocks stay backed by memory after they came back. Beyond it the memory of
+	// a block is returned to the system. Set it before the first use; 0 means 64 MiB.
+	IdleMax int
+
+	mu struct {
+		sync.Mutex
+		small  [hugeClass][]unsafe.Pointer
+		warm   []unsafe.Pointer // 2 MiB blocks to be zeroed before use
+		cold   []unsafe.Pointer // 2 MiB blocks without memory behind them
+		inUse  int64
+		mapped int64
+		big    map[unsafe.Pointer]struct{} // mapped blocks above 2 MiB
+		heap   bool                        // a mapping was refused once: some 2 MiB blocks are on the Go heap
+	}
+}
+
+var sharedPool Pool
+
+// PoolStats is a moment's account of a Pool in bytes.
+type PoolStats struct {
+	InUse  int64 // handed out to tables
+	Warm   int64 // kept for the next table, backed by memory
+	Mapped int64 // address space mapped outside the Go heap
+}
+
+// Stats returns the current account.
+func (p *Pool) Stats() PoolStats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := PoolStats{InUse: p.mu.inUse, Mapped: p.mu.mapped, Warm: int64(len(p.mu.warm)) << hugeClass}
+	for c := range p.mu.small {
+		s.Warm += int64(len(p.mu.small[c])) << c
+	}
+	return s
+}
+
+// SharedPool is the pool that tables use when their Config names none.
+func SharedPool() *Pool { return &sharedPool }
+
+// classOf returns the class of the smallest block that holds n bytes.
+func classOf(n int) uint8 {
+	if n <= 1<<minClass {
+		return minClass
+	}
+	return uint8(bits.Len(uint(n - 1)))
+}
+
+// get returns a zeroed block of 1<<class bytes.
+func (p *Pool) get(class uint8) unsafe.Pointer {
+	b, dirty := p.take(class)
+	if b == nil {
+		return heapBlock(class)
+	}
+	if dirty {
+		clear(unsafe.Slice((*uint64)(b), 1<<class/8))
+	}
+	return b
+}
+
+func heapBlock(class uint8) unsafe.Pointer {
+	return unsafe.Pointer(unsafe.SliceData(make([]uint64, 1<<class/8)))
+}
+
+func (p *Pool) take(class uint8) (b unsafe.Pointer, dirty bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mu.inUse += 1 << class
+	if class < hugeClass {
+		return pop(&p.mu.small[class]), true
+	}
+	if class > hugeClass {
+		b = mapRegion(1<<class, 1<<hugeClass)
+		if b != nil {
+			p.mu.mapped += 1 << class
+			if p.mu.big == nil {
+				p.mu.big = make(map[unsafe.Pointer]struct{})
+			}
+			p.mu.big[b] = struct{}{}
+		}
+		return b, false
+	}
+	if b = pop(&p.mu.warm); b != nil {
+		return b, true
+	}
+	if b = pop(&p.mu.cold); b != nil {
+		return b, false
+	}
+	r := mapRegion(regionBytes, 1<<hugeClass)
+	if r == nil {
+		p.mu.heap = true
+		return nil, false
+	}
+	p.mu.mapped += regionBytes
+	for off := regionBytes - 1<<hugeClass; off > 0; off -= 1 << hugeClass {
+		p.mu.cold = append(p.mu.cold, unsafe.Add(r, off))
+	}
+	return r, false
+}
+
+func pop(l *[]unsafe.Pointer) unsafe.Pointer {
+	n := len(*l)
+	if n == 0 {
+		return nil
+	}
+	b := (*l)[n-1]
+	(*l)[n-1] = nil
+	*l = (*l)[:n-1]
+	return b
+}
+
+// put takes a block back. Nothing may point into it any more.
+func (p *Pool) put(b unsafe.Pointer, class uint8) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mu.inUse -= 1 << class
+	switch {
+	case class < hugeClass:
+		if l := &p.mu.small[class]; (len(*l)+1)<<class <= idleSmallMax {
+			*l = append(*l, b)
+		}
+	case class > hugeClass:
+		// A block that was not mapped is on the Go heap, and the collector takes it.
+		if _, ok := p.mu.big[b]; ok {
+			delete(p.mu.big, b)
+			unmapRegion(b, 1<<class)
+			p.mu.mapped -= 1 << class
+		}
+	default:
+		idle := p.IdleMax
+		if idle == 0 {
+			idle = 64 << 20
+		}
+		if (len(p.mu.warm)+1)<<hugeClass > idle && !p.mu.heap && dropPages(b, 1<<hugeClass) {
+			p.mu.cold = append(p.mu.cold, b)
+			return
+		}
+		p.mu.warm = append(p.mu.warm, b)
+	}
+}
