@@ -1,0 +1,6 @@
+//go:build armbe || arm64be || m68k || mips || mips64 || mips64p32 || ppc || ppc64 || s390 || s390x || shbe || sparc || sparc64
+
+package codec
+
+// An image of memory is the encoding, and the format is little-endian.
+const _ = "internal/codec needs a little-endian machine" + 0
