@@ -51,29 +51,28 @@ const touchRows = 64
 // UpsertBatch64 is Upsert64 for row i of hashes and keys into out[i] and created[i]. All pointers are valid together,
 // until the next call that may insert or delete. created may be nil. It returns the number of keys created.
 func (t *Table) UpsertBatch64(hashes, keys []uint64, out []unsafe.Pointer, created []bool) int {
-	n := t.n
-	growths := t.growths
+	n, growths := t.n, t.growths
 	keys, out = keys[:len(hashes)], out[:len(hashes)]
+	if created != nil {
+		created = created[:len(hashes)]
+		clear(created)
+	}
+	marks := t.epoch != 0
 	for lo := 0; lo < len(hashes); lo += touchRows {
 		hi := min(lo+touchRows, len(hashes))
 		h, k, o := hashes[lo:hi], keys[lo:hi], out[lo:hi]
 		t.touch(h, o)
-		for i, hash := range h {
-			cell := o[i]
-			hash = norm(hash)
+		for i, cell := range o {
 			// After a growth the home cells of this block are stale and must not be read.
-			if t.growths == growths && t.epoch == 0 &&
-				*(*uint64)(cell) == hash && *(*uint64)(unsafe.Add(cell, tagBytes)) == k[i] {
+			if t.growths == growths && !marks &&
+				*(*uint64)(cell) == h[i] && *(*uint64)(unsafe.Add(cell, tagBytes)) == k[i] && h[i] != 0 {
 				o[i] = unsafe.Add(cell, tagBytes+8)
-				if created != nil {
-					created[lo+i] = false
-				}
 				continue
 			}
-			v, c := t.Upsert64(hash, k[i])
+			v, c := t.Upsert64(h[i], k[i])
 			o[i] = v
-			if created != nil {
-				created[lo+i] = c
+			if c && created != nil {
+				created[lo+i] = true
 			}
 		}
 	}
@@ -88,11 +87,20 @@ func (t *Table) UpsertBatch64(hashes, keys []uint64, out []unsafe.Pointer, creat
 
 // touch stores the home cell of every hash in cells and reads its tag, so that the misses overlap.
 func (t *Table) touch(hashes []uint64, cells []unsafe.Pointer) {
+	cells = cells[:len(hashes)]
+	dir, shift, base, width := t.dir, t.shift, t.dirBase, t.cellBytes
 	sum := uint64(0)
+	if len(dir) == 1 {
+		// Small tables are in the cache, where the work of finding the segment would be felt.
+		at := dir[0]
+		for i, hash := range hashes {
+			cells[i] = unsafe.Add(at.cells, uintptr(hash&at.mask)*width)
+		}
+		return
+	}
 	for i, hash := range hashes {
-		hash = norm(hash)
-		at := t.at(hash)
-		cell := unsafe.Add(at.cells, uintptr(hash&at.mask)*t.cellBytes)
+		at := &dir[hash>>(shift&63)-base] // shift is 64 only when there is one entry
+		cell := unsafe.Add(at.cells, uintptr(hash&at.mask)*width)
 		cells[i] = cell
 		sum += *(*uint64)(cell)
 	}
