@@ -1,0 +1,248 @@
+package rpc
+
+import (
+	"time"
+
+	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/ids"
+)
+
+// Message is what a Conn carries: an envelope and a body.
+type Message struct {
+	// Job is the job that the message is about; zero in a worker's Hello when it does not know it yet.
+	Job ids.JobID
+	// Generation is the deployment that the message belongs to. A receiver drops messages of another one.
+	Generation ids.Generation
+	// Term is the term of the leader that sent the message, or that the worker obeys.
+	Term ids.Term
+	// Body is one of the types below.
+	Body Body
+}
+
+// Body is one of the message types of this package; the list is closed.
+type Body interface {
+	kind() kind
+	code(c *coder)
+}
+
+// OpRef names one operator in one task: the operator at index Op of the chain of the task's vertex. It is stable for one
+// plan only, which both sides have (checked by its fingerprint).
+type OpRef struct {
+	Task ids.TaskID
+	Op   int32
+}
+
+// Phase is where a task is in its life. The numbers are part of the wire format.
+type Phase uint8
+
+// The phases of a task. Created and Deploying are known to the master alone, a worker reports the others.
+const (
+	PhaseCreated Phase = iota
+	PhaseDeploying
+	// PhaseReady: built and opened for its peers, waiting for Start.
+	PhaseReady
+	PhaseRunning
+	// PhaseFinished: the input has ended and everything has been handed on.
+	PhaseFinished
+	PhaseCanceling
+	PhaseCanceled
+	PhaseFailed
+)
+
+var phaseNames = [...]string{"created", "deploying", "ready", "running", "finished", "canceling", "canceled", "failed"}
+
+// String is the phase as it appears in logs.
+func (p Phase) String() string {
+	if int(p) < len(phaseNames) {
+		return phaseNames[p]
+	}
+	return "phase(?)"
+}
+
+// Ended reports whether a task in this phase has come to its end.
+func (p Phase) Ended() bool { return p == PhaseFinished || p == PhaseCanceled || p == PhaseFailed }
+
+// Split is a part of a source, opaque to the control plane.
+type Split struct {
+	ID    string
+	State []byte
+}
+
+// WorkerAddr says where a worker takes data connections.
+type WorkerAddr struct {
+	Worker   ids.WorkerID
+	DataAddr string // empty for the only worker of an embedded cluster
+}
+
+// Option is one option of the job, by its name in the configuration.
+type Option struct {
+	Key, Value string
+}
+
+// Count is one counter by name.
+type Count struct {
+	Name  string
+	Value int64
+}
+
+// From worker to master.
+type (
+	// Hello is the first message on a connection.
+	Hello struct {
+		Worker   ids.WorkerID
+		PID      int64
+		DataAddr string
+		// Fingerprint is that of the plan which the worker has built.
+		Fingerprint string
+		// Version is the engine's; master and worker must be of the same.
+		Version string
+	}
+	// Deployed answers Deploy: all tasks of this worker are ready for their peers and for Start.
+	Deployed struct{}
+	// DeployFailed answers Deploy: nothing was started.
+	DeployFailed struct {
+		Failure *errs.Error
+	}
+	// TaskPhase says that a task has reached a phase. Failure is set with PhaseFailed only. The last Metrics and Side
+	// messages of a task come before the phase that ends it.
+	TaskPhase struct {
+		Task    ids.TaskID
+		Phase   Phase
+		Failure *errs.Error
+	}
+	// SplitRequest asks for a split for a source that has none left to read.
+	SplitRequest struct {
+		Source OpRef
+	}
+	// SourceProgress tells how far a source with watermark alignment has come. It is sent when something changed.
+	SourceProgress struct {
+		Source OpRef
+		// Watermark is the least one of the splits that are not idle; event.MinTime as long as one of them has none.
+		Watermark int64
+		// Idle: no split is active, Watermark means nothing.
+		Idle bool
+		// Blocked: all active splits are paused because they are too far ahead.
+		Blocked bool
+	}
+	// Metrics are the present figures of operators of this worker. Figures are absolute, so a lost message costs nothing.
+	Metrics struct {
+		Operators []OpMetrics
+	}
+	// Side carries rows for the client (print, collect). Seq counts from 1 for each operator of each task.
+	Side struct {
+		Source  OpRef
+		Seq     uint64
+		Payload []byte
+	}
+	// Heartbeat says that the worker lives.
+	Heartbeat struct{}
+	// TaskStacks complains about tasks that did not stop within the cancellation timeout.
+	TaskStacks struct {
+		Tasks  []ids.TaskID
+		Waited time.Duration
+		Stacks string
+	}
+	// Goodbye is the last message of a worker that goes in order. A connection that ends without it has broken.
+	Goodbye struct {
+		Reason string
+	}
+)
+
+// OpMetrics are the figures of one operator in one task.
+type OpMetrics struct {
+	Op OpRef
+	// RowsIn and RowsOut count rows; Late and Bad those that went no further, because they came after the watermark or could
+	// not be decoded.
+	RowsIn, RowsOut, Late, Bad int64
+	// Watermark is the operator's present one.
+	Watermark int64
+	// Busy, Idle and Backpressured are the three times of the task; set on the head of a chain, zero on the others.
+	Busy, Idle, Backpressured time.Duration
+	// Counters are further counts by name, sorted: rows dropped by reason, the counters of user functions.
+	Counters []Count
+}
+
+// From master to worker.
+type (
+	// Deploy tells a worker what runs where. Both sides have the same job graph; tasks, channels and everything else follow
+	// from it and from this placement.
+	Deploy struct {
+		// Self is the receiver's index in Workers.
+		Self int32
+		// Workers are all workers of the job.
+		Workers []WorkerAddr
+		// Placement[v][s] is the index of the worker that runs subtask s of vertex v.
+		Placement [][]int32
+		// Attempt is the attempt number of all the tasks.
+		Attempt int32
+		// Options are the options of the job, sorted by key.
+		Options []Option
+	}
+	// Start lets all tasks of the deployment run: every worker has said Deployed.
+	Start struct{}
+	// SplitAssign gives a source splits. With NoMore there will be none after these. A source with watermark alignment
+	// is given all splits that are known in its first SplitAssign, which may be empty.
+	SplitAssign struct {
+		Source OpRef
+		Splits []Split
+		NoMore bool
+	}
+	// AlignTo tells a source how far its splits may go: one whose watermark is above Max pauses. Until the first one has
+	// come, every split of a source with alignment is read until it has a watermark and pauses then.
+	AlignTo struct {
+		Vertex ids.VertexID
+		Op     int32
+		Max    int64
+	}
+	// SideAck says that the client has taken the side rows of an operator up to Seq.
+	SideAck struct {
+		Source OpRef
+		Seq    uint64
+	}
+	// Cancel stops all tasks of the deployment.
+	Cancel struct {
+		Reason string
+	}
+	// Shutdown ends the worker. With a Failure the worker was refused, and says so where it can.
+	Shutdown struct {
+		Failure *errs.Error
+	}
+)
+
+// Tasks lists the tasks that Deploy gives to its receiver, by vertex, then subtask.
+func (d *Deploy) Tasks() []ids.TaskID {
+	var out []ids.TaskID
+	for v, workers := range d.Placement {
+		for s, w := range workers {
+			if w == d.Self {
+				out = append(out, ids.TaskID{Vertex: ids.VertexID(v), Subtask: int32(s), Attempt: d.Attempt})
+			}
+		}
+	}
+	return out
+}
+
+// Option returns the value of an option and whether it is set.
+func (d *Deploy) Option(key string) (string, bool) {
+	for _, o := range d.Options {
+		if o.Key == key {
+			return o.Value, true
+		}
+	}
+	return "", false
+}
+
+// FailureOf turns any error into one that a message can carry. An error without a code came out of user code.
+func FailureOf(err error) *errs.Error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := err.(*errs.Error); ok {
+		return e
+	}
+	code := errs.CodeOf(err)
+	if code == "" {
+		code = errs.CodeUserFunction
+	}
+	return &errs.Error{Code: code, Class: errs.ClassOf(err), Err: err}
+}
