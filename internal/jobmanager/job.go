@@ -1,0 +1,87 @@
+package jobmanager
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/weir-stream/weir/internal/clock"
+	"github.com/weir-stream/weir/internal/ids"
+	"github.com/weir-stream/weir/internal/rpc"
+)
+
+// Job is what a Master runs: facts about the plan, made by the composition root.
+type Job struct {
+	ID         ids.JobID
+	Name       string
+	Generation ids.Generation
+	Term       ids.Term
+	// Fingerprint is that of the plan; a worker with another one is refused.
+	Fingerprint string
+	// Version is the engine's; a worker of another one is refused.
+	Version string
+	// Workers are the workers that the job needs, all of them.
+	Workers []ids.WorkerID
+	// Placement[v][s] is the index in Workers of the worker that runs subtask s of vertex v.
+	Placement [][]int32
+	// VertexNames are for messages to people ("flights -> filter"); may be shorter than Placement.
+	VertexNames []string
+	// Options are sent to the workers, sorted by key.
+	Options []rpc.Option
+	// Sources are the job's sources; one that is not listed gets no splits.
+	Sources []Source
+}
+
+// Source is one source operator of the plan.
+type Source struct {
+	// Vertex and Op name the operator in each of the vertex's tasks.
+	Vertex ids.VertexID
+	Op     int32
+	// Group is the name of the source's watermark alignment group, "" if it does not take part in any. The sources of a
+	// group may run ahead of the slowest one by MaxDrift.
+	Group    string
+	MaxDrift time.Duration
+}
+
+// Enumerators finds splits, for all sources of the job.
+type Enumerators interface {
+	// Next returns a split for the reader in the given subtask of a source, if one is ready. done says that there will be
+	// none any more; otherwise it is asked again after wait. It is called from one goroutine at a time for one source, and
+	// may block until ctx ends.
+	Next(ctx context.Context, vertex ids.VertexID, op int32, subtask int) (s rpc.Split, ok, done bool, wait time.Duration, err error)
+}
+
+// SideSink takes the rows that operators send to the client.
+type SideSink interface {
+	// Rows takes one payload. Those of one operator of one task come in order; one operator's come from one goroutine at a
+	// time, those of different operators concurrently. It may block as long as it likes (the tasks are held back), until
+	// ctx ends. An error fails the job.
+	Rows(ctx context.Context, op rpc.OpRef, payload []byte) error
+}
+
+// Config is how a Master works. The zero value of each field but Clock is a sensible default.
+type Config struct {
+	Clock clock.Clock
+	Log   *slog.Logger
+	// Enumerators may be nil if the job has no sources.
+	Enumerators Enumerators
+	// Sides may be nil: side rows are then acknowledged and forgotten.
+	Sides SideSink
+	// JoinTimeout is how long workers may take until they have connected and deployed; 60 s if zero.
+	JoinTimeout time.Duration
+	// StopTimeout is how long a cancelled job may take to stop before its workers are killed. It is the second line behind
+	// the workers' own cancellation timeout, and must be longer; 200 s if zero.
+	StopTimeout time.Duration
+	// HeartbeatTimeout is the silence after which a worker is taken for lost though its connection stands; 50 s if zero,
+	// never if negative.
+	HeartbeatTimeout time.Duration
+	// ExitTimeout is how long the master waits for the exit of a process whose connection broke, to tell the reason, and
+	// for the goodbyes of the workers at the end of the job; 500 ms if zero.
+	ExitTimeout time.Duration
+	// Processes says that workers are processes whose ends are told by WorkerExited.
+	Processes bool
+	// Kill ends a worker process that does not end by itself. It must not block. nil if workers cannot be killed.
+	Kill func(worker ids.WorkerID, reason string)
+	// Phase is told of each change of the job's phase, in order, by the goroutine of Run. It must not block. May be nil.
+	Phase func(phase string)
+}
