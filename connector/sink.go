@@ -19,6 +19,8 @@ type Sink[T any] interface {
 type WriterContext struct {
 	// Ctx ends when the task is cancelled; a blocked Write must then return.
 	Ctx context.Context
+	// Name is the operator's name in the job.
+	Name string
 	// Subtask counts from 0 below Parallelism.
 	Subtask, Parallelism int
 	// FS is the file system of the job.
@@ -47,4 +49,10 @@ type Writer[T any] interface {
 // WatermarkWriter is implemented by writers that want to see watermarks.
 type WatermarkWriter interface {
 	WriteWatermark(t int64) error
+}
+
+// Finisher is implemented by writers that have something to do when their input has ended for good (rename a file to its
+// final name). It comes after the last Flush and before Close; after an error or a cancellation it does not come.
+type Finisher interface {
+	Finish() error
 }

@@ -101,14 +101,15 @@ const (
 )
 
 // Reader reads splits in one source task. Poll, AddSplit, Pause, Snapshot and Close are called by one goroutine. Wait runs
-// on another one; while it runs, Poll is not called, but Snapshot and AddSplit may be.
+// on another one; while it runs, Poll is not called, but the other methods may be, and AddSplit, Pause and Close make it
+// return.
 type Reader[T any] interface {
 	// AddSplit gives the reader a split to read, from the position in its state.
 	AddSplit(s Split) error
 	// Poll appends rows of ONE split to b and returns that split's ID. It must not block for long (a disk read is fine, a
 	// network wait is not: return Waiting).
 	Poll(b *Batch[T]) (split string, st Status, err error)
-	// Wait blocks until Poll may find something, a split was added, or ctx ends.
+	// Wait blocks until Poll may find something, AddSplit, Pause or Close was called, or ctx ends.
 	Wait(ctx context.Context) error
 	// Pause says which splits must not be polled until further notice (their watermark is too far ahead of the others');
 	// the reader polls the rest.

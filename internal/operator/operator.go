@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weir-stream/weir/connector"
+	"github.com/weir-stream/weir/internal/clock"
 	"github.com/weir-stream/weir/internal/event"
 )
 
@@ -109,6 +110,8 @@ const (
 	SourceReady SourceStatus = iota
 	// SourceWaiting: nothing to read now; the task calls Wait, and Step after it.
 	SourceWaiting
+	// SourceBlocked: watermark alignment keeps every split from being read; AlignTo or AddSplits will end it.
+	SourceBlocked
 	// SourceFinished: all splits are read and no more will come.
 	SourceFinished
 )
@@ -170,14 +173,13 @@ type Context struct {
 	EmitIdle func(idle bool) error
 	// SideWanted reports whether anybody reads the side output of that name.
 	SideWanted func(name string) bool
-	// Env carries values that the composition root hands to particular operators (collectors of results, files, the
-	// network), by key type.
-	Env Env
-}
-
-// Env is a lookup of values that the composition root hands in.
-type Env interface {
-	Value(key any) any
+	// FS is the job's file system.
+	FS connector.FileSystem
+	// Clock is the processing time, for connectors.
+	Clock clock.Clock
+	// Side sends a payload to the process that started the job: rows for print and collect. It blocks while that process
+	// does not keep up, and keeps the order of one operator's subtask.
+	Side func(payload []byte) error
 }
 
 // Place returns "operator (subtask+1/parallelism)" for messages.

@@ -1,0 +1,80 @@
+package weir
+
+import (
+	"fmt"
+	"reflect"
+	"runtime"
+	"strings"
+
+	"github.com/weir-stream/weir/internal/graph"
+)
+
+// Env is where a job is described. It belongs to the goroutine that runs build.
+type Env struct {
+	g    *graph.Graph
+	opts []string // configuration set by the program as key=value, weaker than flags
+	args []string
+}
+
+// NewEnv returns an empty environment for a job of that name. Main makes one itself; tests and programs that run
+// jobs by Execute make their own.
+func NewEnv(name string) *Env { return &Env{g: graph.New(name)} }
+
+// Name sets the job's name.
+func (e *Env) Name(name string) *Env {
+	e.g.Name = name
+	return e
+}
+
+// Args returns the command line's arguments that are not Weir's own flags.
+func (e *Env) Args() []string { return e.args }
+
+// Set sets a configuration value for this job, such as ("pipeline.object-reuse", "true"). Flags and files given at start
+// win over it.
+func (e *Env) Set(key, value string) *Env {
+	e.opts = append(e.opts, key+"="+value)
+	return e
+}
+
+// problem records what is wrong with the program at the user's line.
+func (e *Env) problem(code, what, fix string) {
+	e.g.AddProblem(graph.Problem{Code: code, Where: here(), What: what, Fix: fix})
+}
+
+// here returns the line of the user's program that called into this package.
+func here() graph.Position {
+	var pcs [24]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if !ours(f.Function) {
+			return graph.Position{File: f.File, Line: f.Line, Func: f.Function}
+		}
+		if !more {
+			return graph.Position{}
+		}
+	}
+}
+
+const modulePath = "github.com/weir-stream/weir"
+
+// ours reports whether a function belongs to this package (not to packages below its path, which are users too).
+func ours(function string) bool {
+	rest, ok := strings.CutPrefix(function, modulePath)
+	return ok && strings.HasPrefix(rest, ".")
+}
+
+// typeName returns T as plans and messages show it.
+func typeName[T any]() string {
+	return strings.ReplaceAll(reflect.TypeFor[T]().String(), modulePath+"/", "")
+}
+
+// add puts a node into the plan and fills in what every node has.
+func (e *Env) add(n graph.Node) *graph.Node {
+	if n.Where.IsZero() {
+		n.Where = here()
+	}
+	return e.g.Add(n)
+}
+
+func nilFunc(what string) string { return fmt.Sprintf("the function passed to %s is nil", what) }

@@ -1,0 +1,96 @@
+package source
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/weir-stream/weir/connector"
+	"github.com/weir-stream/weir/internal/operator"
+)
+
+// Policy says what becomes of a record that cannot be decoded.
+type Policy uint8
+
+const (
+	// Fail ends the job with the record's place and content.
+	Fail Policy = iota
+	// Skip drops the record and counts it.
+	Skip
+	// Quarantine sends the record to the side output BadSide and counts it.
+	Quarantine
+)
+
+// Names of the side outputs that every source has. They begin with a word that the API keeps users from using.
+const (
+	// NoTimeSide carries rows without a usable event time.
+	NoTimeSide = "weir.no-time"
+	// BadSide carries connector.BadRecord.
+	BadSide = "weir.bad-records"
+)
+
+// Options is how a source treats rows of T.
+type Options[T any] struct {
+	// Time extracts the event time; a zero time.Time means that the row has none. Nil leaves the connector's times.
+	Time func(T) time.Time
+	// OutOfOrder is how far behind the highest time seen in its split a row may be without being late.
+	OutOfOrder time.Duration
+	// NoWatermarks keeps the source from making watermarks although rows have times.
+	NoWatermarks bool
+	// Idle is how long a split may send nothing before it no longer holds watermarks back; 0 is for ever.
+	Idle time.Duration
+	// Drift is how far a split's watermark may be ahead of the lowest one; 0 is without bound.
+	Drift time.Duration
+	// Bad says what becomes of records that cannot be decoded.
+	Bad Policy
+	// BadMax fails the job when more records than that were skipped or quarantined by one task; 0 is without bound.
+	BadMax int64
+}
+
+// Describe returns the options as plans show them.
+func (o Options[T]) Describe() string {
+	if o.Time == nil {
+		return ""
+	}
+	s := "event time, out of order " + o.OutOfOrder.String()
+	if o.Idle > 0 {
+		s += ", idle after " + o.Idle.String()
+	}
+	if o.Drift > 0 {
+		s += ", aligned within " + o.Drift.String()
+	}
+	return s
+}
+
+// badText renders a record for messages.
+func badText(r connector.BadRecord) string {
+	where := r.Where
+	if r.Line > 0 {
+		where = fmt.Sprintf("%s:%d", where, r.Line)
+		if r.Column > 0 {
+			where = fmt.Sprintf("%s:%d", where, r.Column)
+		}
+	}
+	s := where
+	if r.Field != "" {
+		s += ": field " + r.Field
+	}
+	s += fmt.Sprintf(": %q", r.Value)
+	if r.Want != "" {
+		s += ", expected " + r.Want
+	}
+	if r.Err != nil {
+		s += ": " + r.Err.Error()
+	}
+	return s
+}
+
+// Descriptor is what a source's node in the plan holds: how to make the operator in a task, and the enumerator beside the
+// coordinator.
+type Descriptor struct {
+	// Make makes the operator of one task.
+	Make operator.Maker
+	// Enumerator makes the one enumerator of the source.
+	Enumerator func(connector.EnumeratorContext, []byte) (connector.Enumerator, error)
+	// Drift is the bound of watermark alignment; with it, splits are assigned eagerly.
+	Drift time.Duration
+}

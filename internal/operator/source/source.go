@@ -1,0 +1,354 @@
+package source
+
+import (
+	"context"
+	"time"
+
+	"github.com/weir-stream/weir/connector"
+	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/event"
+	"github.com/weir-stream/weir/internal/operator"
+	"github.com/weir-stream/weir/internal/operator/basic"
+)
+
+// New returns the operator that reads src.
+func New[T any](src connector.Source[T], opt Options[T]) operator.Operator {
+	return &reader[T]{src: src, opt: opt}
+}
+
+type reader[T any] struct {
+	src    connector.Source[T]
+	opt    Options[T]
+	ctx    *operator.Context
+	r      connector.Reader[T]
+	em     *basic.Emitter[T]
+	noTime *basic.Emitter[T]
+	bad    *basic.Emitter[connector.BadRecord]
+
+	splits  *splits
+	last    bool // no more splits will come
+	asked   bool // a split was asked for and has not come
+	want    bool // a split is to be asked for
+	blocked bool // alignment pauses all open splits
+	idleSet bool // an idle timer is set
+}
+
+func (o *reader[T]) Open(ctx *operator.Context, out operator.Collector) error {
+	o.ctx = ctx
+	o.em = basic.NewEmitter[T](out, "", ctx.BatchRows)
+	o.noTime = basic.NewEmitter[T](out, NoTimeSide, ctx.BatchRows)
+	o.bad = basic.NewEmitter[connector.BadRecord](out, BadSide, 0)
+	o.splits = newSplits(o.opt.OutOfOrder.Milliseconds(), o.opt.Idle.Milliseconds(), o.opt.Drift > 0)
+	r, err := o.src.Reader(connector.ReaderContext{Ctx: ctx.Ctx, Subtask: ctx.Subtask, Parallelism: ctx.Parallelism,
+		FS: ctx.FS, Now: ctx.Clock.Now, Log: ctx.Log, Bad: o.badRecord})
+	if err != nil {
+		return o.failed("open", err)
+	}
+	o.r = r
+	o.want = true
+	return nil
+}
+
+// Step implements operator.Source.
+func (o *reader[T]) Step() (operator.SourceStatus, error) {
+	if o.blocked {
+		return operator.SourceBlocked, nil
+	}
+	rec := o.em.Take()
+	id, st, err := o.poll(rec)
+	if err != nil {
+		rec.Release()
+		return 0, err
+	}
+	if err := o.emit(rec, id); err != nil {
+		return 0, err
+	}
+	switch st {
+	case connector.SplitDone:
+		o.splits.remove(id)
+		if err := o.advance(); err != nil {
+			return 0, err
+		}
+	case connector.Waiting:
+		return operator.SourceWaiting, o.watchIdle()
+	case connector.Done:
+		if o.last {
+			return operator.SourceFinished, o.flushSides()
+		}
+		if !o.asked {
+			o.want = true
+		}
+		return operator.SourceWaiting, nil
+	}
+	return operator.SourceReady, nil
+}
+
+// poll lets the reader fill the batch.
+func (o *reader[T]) poll(rec *event.Records[T]) (id string, st connector.Status, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = operator.RowError(o.ctx, p, nil, nil, 0)
+		}
+	}()
+	b := connector.Batch[T]{Rows: rec.Rows, Times: rec.Times}
+	id, st, err = o.r.Poll(&b)
+	if err != nil {
+		return id, st, o.failed("read", err)
+	}
+	rec.Rows, rec.Times = b.Rows, b.Times
+	if len(rec.Times) == 0 {
+		rec.Times = rec.Times[:len(rec.Rows)]
+		for i := range rec.Times {
+			rec.Times[i] = event.NoTime
+		}
+	}
+	if len(rec.Times) != len(rec.Rows) {
+		return id, st, errs.New(errs.CodeSource, errs.ClassBug, o.ctx.Place(), "%s returned %d rows with %d times", o.src.Name(), len(rec.Rows), len(rec.Times))
+	}
+	return id, st, nil
+}
+
+// emit takes the rows' times, sends them on and raises the watermark behind them.
+func (o *reader[T]) emit(rec *event.Records[T], id string) error {
+	if len(rec.Rows) == 0 {
+		rec.Release()
+		return nil
+	}
+	o.ctx.Counts.RowsIn.Store(o.ctx.Counts.RowsIn.Load() + int64(len(rec.Rows)))
+	max, err := o.times(rec)
+	if err != nil {
+		rec.Release()
+		return err
+	}
+	if err := o.em.Send(rec); err != nil {
+		return err
+	}
+	if o.splits.saw(id, max, o.ctx.Now()) {
+		o.pause()
+	}
+	return o.advance()
+}
+
+// The event times that a row may have: years 1 to 9999. Others are a mistake somewhere (seconds taken for ms, a default
+// value), and a watermark made of one would make every other row late.
+var (
+	timeMin = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+	timeMax = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+)
+
+// times fills in the rows' event times and takes rows without one out of the batch. It returns the highest time.
+func (o *reader[T]) times(rec *event.Records[T]) (highest int64, err error) {
+	highest = event.NoTime
+	row := 0
+	defer func() {
+		if p := recover(); p != nil {
+			err = operator.RowError(o.ctx, p, nil, rec.Rows[row], event.NoTime)
+		}
+	}()
+	if o.opt.Time == nil {
+		for _, t := range rec.Times {
+			highest = max(highest, t)
+		}
+		return highest, nil
+	}
+	missing := 0
+	for i := range rec.Rows {
+		row = i
+		at := o.opt.Time(rec.Rows[i])
+		ms := at.UnixMilli()
+		if at.IsZero() || ms < timeMin || ms >= timeMax {
+			rec.Times[i] = event.NoTime
+			missing++
+			continue
+		}
+		rec.Times[i] = ms
+		highest = max(highest, ms)
+	}
+	if missing > 0 {
+		err = o.divert(rec, missing)
+	}
+	return highest, err
+}
+
+// divert moves the rows without event time to their side output.
+func (o *reader[T]) divert(rec *event.Records[T], missing int) error {
+	o.ctx.Counts.NoTime.Store(o.ctx.Counts.NoTime.Load() + int64(missing))
+	live := rec.Scratch()
+	for i, t := range rec.Times {
+		if t != event.NoTime {
+			live = append(live, int32(i))
+			continue
+		}
+		if err := o.noTime.Emit(rec.Rows[i], event.NoTime); err != nil {
+			return err
+		}
+	}
+	rec.Live = live
+	return nil
+}
+
+// advance emits the watermark if it rose.
+func (o *reader[T]) advance() error {
+	if o.opt.NoWatermarks || o.opt.Time == nil {
+		return nil
+	}
+	if o.splits.idle {
+		o.splits.idle = false
+		if err := o.ctx.EmitIdle(false); err != nil {
+			return err
+		}
+	}
+	if t, rose := o.splits.rise(); rose {
+		return o.ctx.EmitWatermark(t)
+	}
+	return nil
+}
+
+func (o *reader[T]) pause() {
+	set, all := o.splits.pausedSet()
+	o.blocked = all
+	o.r.Pause(set)
+}
+
+// watchIdle marks idle splits and sets a timer for the next one.
+func (o *reader[T]) watchIdle() error {
+	all, next := o.splits.markIdle(o.ctx.Now())
+	if all != o.splits.idle {
+		// When the last active split becomes idle, what the others know is released first.
+		if t, rose := o.splits.rise(); rose {
+			if err := o.ctx.EmitWatermark(t); err != nil {
+				return err
+			}
+		}
+		o.splits.idle = all
+		if err := o.ctx.EmitIdle(all); err != nil {
+			return err
+		}
+	} else if t, rose := o.splits.rise(); rose {
+		if err := o.ctx.EmitWatermark(t); err != nil {
+			return err
+		}
+	}
+	if next > 0 && !o.idleSet {
+		o.idleSet = true
+		o.ctx.Timers.At(next, func(int64) error {
+			o.idleSet = false
+			return o.watchIdle()
+		})
+	}
+	return nil
+}
+
+// Wait implements operator.Source. While alignment pauses every split there is nothing that the reader could wait for;
+// AlignTo ends it through the mailbox.
+func (o *reader[T]) Wait(ctx context.Context) error {
+	err := o.r.Wait(ctx)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return o.failed("wait", err)
+}
+
+// AddSplits implements operator.Source.
+func (o *reader[T]) AddSplits(add []connector.Split, last bool) error {
+	o.asked = false
+	o.last = o.last || last
+	for _, s := range add {
+		o.splits.add(s.ID, o.ctx.Now())
+		if err := o.r.AddSplit(s); err != nil {
+			return o.failed("open split "+s.ID, err)
+		}
+	}
+	if len(add) > 0 {
+		o.pause()
+	}
+	return nil
+}
+
+// AlignTo implements operator.Source.
+func (o *reader[T]) AlignTo(limit int64) error {
+	if o.opt.Drift > 0 && o.splits.align(limit, o.ctx.Now()) {
+		o.pause()
+	}
+	return nil
+}
+
+// Progress implements operator.Source.
+func (o *reader[T]) Progress() (low int64, blocked bool) {
+	low, ok := o.splits.lowest()
+	if !ok {
+		if o.last {
+			return event.MaxTime, false
+		}
+		return event.NoTime, false
+	}
+	return low, o.blocked
+}
+
+// WantSplit implements operator.Source.
+func (o *reader[T]) WantSplit() bool {
+	if !o.want || o.last {
+		return false
+	}
+	o.want, o.asked = false, true
+	return true
+}
+
+// badRecord carries out the policy.
+func (o *reader[T]) badRecord(r connector.BadRecord) error {
+	c := &o.ctx.Counts.Bad
+	c.Store(c.Load() + 1)
+	if o.opt.Bad == Fail {
+		return errs.New(errs.CodeRecordDecode, errs.ClassFailJob, o.ctx.Place(), "%s", badText(r))
+	}
+	if o.opt.BadMax > 0 && c.Load() > o.opt.BadMax {
+		return errs.New(errs.CodeRecordDecode, errs.ClassFailJob, o.ctx.Place(),
+			"more than %d records could not be decoded; the last one: %s", o.opt.BadMax, badText(r))
+	}
+	if n := c.Load(); n&(n-1) == 0 {
+		o.ctx.Log.Warn("record not decoded", "record", badText(r), "so far", n)
+	}
+	if o.opt.Bad == Quarantine {
+		r.Raw = append([]byte(nil), r.Raw...)
+		return o.bad.Emit(r, event.NoTime)
+	}
+	return nil
+}
+
+// Flush implements operator.Flusher.
+func (o *reader[T]) Flush() error { return o.flushSides() }
+
+func (o *reader[T]) flushSides() error {
+	if err := o.noTime.Flush(); err != nil {
+		return err
+	}
+	return o.bad.Flush()
+}
+
+func (o *reader[T]) failed(what string, err error) error {
+	if err == nil || errs.CodeOf(err) != "" {
+		return err
+	}
+	if o.ctx.Ctx.Err() != nil {
+		return errs.Canceled
+	}
+	return errs.Wrap(err, errs.CodeSource, errs.ClassFailTask, o.ctx.Place(), "%s: %s failed", o.src.Name(), what)
+}
+
+func (o *reader[T]) Process(int, event.Batch) error {
+	return errs.New(errs.CodeBug, errs.ClassBug, o.ctx.Place(), "a source has no input")
+}
+
+func (o *reader[T]) Watermark(int64) error { return nil }
+
+func (o *reader[T]) Close() error {
+	o.em.Drop()
+	o.noTime.Drop()
+	o.bad.Drop()
+	if o.r == nil {
+		return nil
+	}
+	r := o.r
+	o.r = nil
+	return o.failed("close", r.Close())
+}

@@ -1,0 +1,104 @@
+package weir
+
+import (
+	"time"
+
+	"github.com/weir-stream/weir/connector"
+	"github.com/weir-stream/weir/internal/graph"
+	"github.com/weir-stream/weir/internal/operator"
+	"github.com/weir-stream/weir/internal/operator/source"
+)
+
+// SourceOption says how a source treats its rows. Options come from EventTime, OnBadRecord and others of this package.
+type SourceOption[T any] func(*source.Options[T])
+
+// TimeOption refines EventTime.
+type TimeOption func(*timeOptions)
+
+type timeOptions struct {
+	outOfOrder, idle, drift time.Duration
+	noWatermarks            bool
+}
+
+// OutOfOrder says how far behind the highest time seen so far in its split a row may come without being late. The
+// watermark is that much, and a millisecond, behind. The default is 0: times rise.
+func OutOfOrder(d time.Duration) TimeOption { return func(o *timeOptions) { o.outOfOrder = d } }
+
+// Idle says after how long without a row a split no longer holds back the watermark. By default it does so for ever.
+func Idle(d time.Duration) TimeOption { return func(o *timeOptions) { o.idle = d } }
+
+// Aligned keeps the splits of the source within drift of each other: one whose watermark is further ahead of the lowest is not
+// read until the others have come near. All splits are then assigned at the start, as far as they are known.
+func Aligned(drift time.Duration) TimeOption { return func(o *timeOptions) { o.drift = drift } }
+
+// NoWatermarks gives rows their times but makes no watermarks, for jobs that use times without windows or timers.
+func NoWatermarks() TimeOption { return func(o *timeOptions) { o.noWatermarks = true } }
+
+// EventTime says what the event time of a row is. A row for which at returns the zero time.Time, or one outside the years 1 to
+// 9999, has none: it is counted and goes to the side output that NoTime reads, not to the stream.
+func EventTime[T any](at func(T) time.Time, opts ...TimeOption) SourceOption[T] {
+	var t timeOptions
+	for _, opt := range opts {
+		opt(&t)
+	}
+	return func(o *source.Options[T]) {
+		o.Time, o.OutOfOrder, o.Idle, o.Drift, o.NoWatermarks = at, t.outOfOrder, t.idle, t.drift, t.noWatermarks
+	}
+}
+
+// BadPolicy says what becomes of records that cannot be decoded: FailOnBad (the default), SkipBad or QuarantineBad.
+type BadPolicy struct {
+	policy source.Policy
+	max    int64
+}
+
+// FailOnBad ends the job at the first record that cannot be decoded, with its place and content.
+func FailOnBad() BadPolicy { return BadPolicy{policy: source.Fail} }
+
+// SkipBad drops such records and counts them. More than max in one subtask fail the job; 0 is without bound.
+func SkipBad(max int64) BadPolicy { return BadPolicy{policy: source.Skip, max: max} }
+
+// QuarantineBad sends such records to the side output that BadRecords reads, and counts them. More than max in one
+// subtask fail the job; 0 is without bound.
+func QuarantineBad(max int64) BadPolicy { return BadPolicy{policy: source.Quarantine, max: max} }
+
+// OnBadRecord sets the policy for records that cannot be decoded.
+func OnBadRecord[T any](p BadPolicy) SourceOption[T] {
+	return func(o *source.Options[T]) { o.Bad, o.BadMax = p.policy, p.max }
+}
+
+// From adds a source under that name. The name identifies the positions in its splits, so it must be unique and stay.
+func From[T any](env *Env, name string, src connector.Source[T], opts ...SourceOption[T]) Stream[T] {
+	var o source.Options[T]
+	for _, opt := range opts {
+		opt(&o)
+	}
+	if src == nil {
+		env.problem("graph.source.nil", "the source passed to From is nil", "pass a source such as slice.Of(...) or file.CSV[Row](...)")
+		return streamOf[T](env, env.add(graph.Node{Name: name, Kind: "source", Source: true}))
+	}
+	n := graph.Node{
+		Name: name, Kind: "source", Source: true, Stateful: true, Bounded: src.Boundedness() == connector.Bounded,
+		Desc: src.Name(), Factory: &source.Descriptor{
+			Make:       func() operator.Operator { return source.New(src, o) },
+			Enumerator: src.Enumerator,
+			Drift:      o.Drift,
+		},
+	}
+	if d := o.Describe(); d != "" {
+		n.Desc += "; " + d
+	}
+	if m, ok := src.(connector.MaxParallelism); ok {
+		n.SourceMaxParallelism = m.MaxParallelism()
+	}
+	n.SideOutputs = []string{source.NoTimeSide, source.BadSide}
+	return streamOf[T](env, env.add(n))
+}
+
+// NoTime returns the rows of the source that produces s which have no usable event time.
+func (s Stream[T]) NoTime() Stream[T] { return s.Side(Tag[T]{name: source.NoTimeSide}) }
+
+// BadRecords returns the records of the source that produces s which could not be decoded, if its policy is QuarantineBad.
+func (s Stream[T]) BadRecords() Stream[connector.BadRecord] {
+	return s.Side(Tag[connector.BadRecord]{name: source.BadSide})
+}
