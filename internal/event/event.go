@@ -84,10 +84,14 @@ func Watermark(t int64) Event { return Event{Kind: KindWatermark, Time: t} }
 // OfBarrier returns a barrier event.
 func OfBarrier(b Barrier) Event { return Event{Kind: KindBarrier, Barrier: b} }
 
-// Idle, Active and End return the events without content.
-func Idle() Event   { return Event{Kind: KindIdle} }
+// Idle returns the event of an input that falls silent.
+func Idle() Event { return Event{Kind: KindIdle} }
+
+// Active returns the event of an input that speaks again.
 func Active() Event { return Event{Kind: KindActive} }
-func End() Event    { return Event{Kind: KindEnd} }
+
+// End returns the event behind which an input has nothing more.
+func End() Event { return Event{Kind: KindEnd} }
 
 // Batch is a set of rows that moves through the runtime. See the package comment for who owns one.
 //
