@@ -1,0 +1,6 @@
+// Package optest runs one operator by hand, for its tests: feed rows, move event time and processing time, read what came
+// out of the main output and of the side outputs.
+//
+// A Harness is one subtask; everything runs on the test's goroutine. Each batch is fed in the way that the test chose (all
+// rows in one, or one row a batch), so that a test can show that batching changes nothing.
+package optest
