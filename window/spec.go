@@ -137,6 +137,7 @@ func Session(gap time.Duration) Spec {
 func SessionDynamic[T any](gap func(T) time.Duration) Spec {
 	s := Spec{kind: KindSession}
 	if gap == nil {
+		s.size = 1 // one complaint is enough
 		return s.because("the gap function is nil", "pass a func(T) time.Duration")
 	}
 	s.gap = newElementGap(gap)
