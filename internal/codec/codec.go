@@ -18,7 +18,8 @@ type Codec[T any] struct {
 	ignored []string
 
 	fixed  bool
-	bulk   bool // encoding and memory are the same in both directions
+	dense  bool // the encoding is the memory as it is
+	bulk   bool // and the other way round, of bytes of source
 	copies bool // the encoder hands memory to reflection, so that the value must not lie on a stack
 	zeroes bool // the decoder does not set every field, so that the value is cleared first
 	least  int  // bytes that every encoding has
@@ -60,7 +61,7 @@ func encoderFor[T any](t reflect.Type) (*Codec[T], *node, error) {
 	if err != nil {
 		return nil, nil, errs.Wrap(err, errs.CodeCodec, errs.ClassUser, "", "")
 	}
-	c := &Codec[T]{schema: n.schema, ignored: b.ignored, fixed: n.fixed, bulk: n.dense && n.plain}
+	c := &Codec[T]{schema: n.schema, ignored: b.ignored, fixed: n.fixed, dense: n.dense}
 	c.enc = frequent(compileEncoder(nil, n, 0))
 	c.copies = reflects(c.enc)
 	return c, n, nil
@@ -73,7 +74,7 @@ func (c *Codec[T]) decodeFrom(old *Schema, n *node) error {
 	}
 	least, _ := old.width()
 	c.source, c.least, c.zeroes = old, int(least), !plan.Identical()
-	c.bulk = c.bulk && plan.Identical()
+	c.bulk = plan.Identical() && n.dense && n.plain
 	c.dec = frequent(compileDecoder(nil, plan.root, n, 0, shortName(n.typ)))
 	return nil
 }
@@ -124,6 +125,9 @@ func (c *Codec[T]) Fixed() (size int, ok bool) {
 // Append appends the encoding of *v, which is not changed and not kept. If a MarshalBinary method inside T fails, Append
 // panics with its error.
 func (c *Codec[T]) Append(dst []byte, v *T) []byte {
+	if c.dense {
+		return append(dst, unsafe.Slice((*byte)(unsafe.Pointer(v)), unsafe.Sizeof(*v))...)
+	}
 	if c.copies {
 		own := new(T)
 		*own = *v
@@ -140,7 +144,7 @@ func (c *Codec[T]) AppendRows(dst []byte, rows []T, sel []int32) []byte {
 		}
 		return dst
 	}
-	if c.bulk {
+	if c.dense {
 		return append(dst, memory(rows)...)
 	}
 	for i := range rows {
@@ -161,6 +165,10 @@ func memory[T any](rows []T) []byte {
 // and pointers are made anew and never share memory with what *v had before. Fields without an encoding are left alone.
 // After an error *v is undefined and rest is src.
 func (c *Codec[T]) Decode(src []byte, v *T) (rest []byte, err error) {
+	if size := int(unsafe.Sizeof(*v)); c.bulk && size <= len(src) {
+		copy(unsafe.Slice((*byte)(unsafe.Pointer(v)), size), src)
+		return src[size:], nil
+	}
 	if c.zeroes {
 		var zero T
 		*v = zero

@@ -25,12 +25,14 @@ func encode(prog []op, dst []byte, p unsafe.Pointer) []byte {
 			dst = binary.LittleEndian.AppendUint64(dst, *(*uint64)(at))
 		case opString:
 			s := *(*string)(at)
-			if len(s) < 0x80 {
-				dst = append(dst, byte(len(s)))
-			} else {
-				dst = bin.AppendUvarint(dst, uint64(len(s)))
+			n := len(dst)
+			if len(s) < 0x80 && len(s) < cap(dst)-n { // one check for length and content
+				dst = dst[:n+1+len(s)]
+				dst[n] = byte(len(s))
+				copy(dst[n+1:], s)
+				continue
 			}
-			dst = append(dst, s...)
+			dst = bin.AppendString(dst, s)
 		case opCopy16:
 			b := (*[16]byte)(at)
 			dst = append(dst, b[:]...)

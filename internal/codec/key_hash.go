@@ -11,7 +11,8 @@ import (
 type hashPath uint8
 
 const (
-	hashSmall  hashPath = iota // encoded into a buffer on the stack; longer keys spill to the heap
+	hashAny    hashPath = iota // encoded into a buffer on the stack; longer keys spill to the heap
+	hashSmall                  // as hashAny, always short
 	hashInt64                  // one signed word
 	hashUint64                 // one unsigned word
 	hashString                 // one string
@@ -19,8 +20,9 @@ const (
 )
 
 func pickHashPath(n *keyNode) hashPath {
+	short := pick(n.width >= 0 && n.width <= hashShortBytes, hashSmall, hashAny)
 	if len(n.ops) != 1 || n.ops[0].off != 0 {
-		return hashSmall
+		return short
 	}
 	switch o := n.ops[0]; {
 	case o.code == keyInt && o.n == 8:
@@ -32,7 +34,7 @@ func pickHashPath(n *keyNode) hashPath {
 	case o.code == keyRaw:
 		return hashRaw
 	}
-	return hashSmall
+	return short
 }
 
 // Hash is xxh3-64 with seed 0 of the encoding of *k. It does not allocate unless the encoding has several parts and is
@@ -76,12 +78,20 @@ func (c *KeyCodec[K]) HashAll(keys []K, out []uint64) {
 // HashEncoded is the hash of a key whose encoding is at hand.
 func HashEncoded(key []byte) uint64 { return xxh3.Hash(key) }
 
-// hashStackBytes is the longest encoding that is hashed without touching the heap.
-const hashStackBytes = 256
+// Buffers on the stack: for keys of a known small width, and for others. A longer encoding goes to the heap. There are
+// two because a buffer is cleared at every call.
+const (
+	hashShortBytes = 48
+	hashStackBytes = 256
+)
 
 func (p *keyProgram) hash(at unsafe.Pointer, fast hashPath) uint64 {
-	if fast == hashRaw {
+	switch fast {
+	case hashRaw:
 		return xxh3.Hash(unsafe.Slice((*byte)(at), p.width))
+	case hashSmall:
+		var buf [hashShortBytes]byte
+		return xxh3.Hash(p.encode(buf[:0], at))
 	}
 	var buf [hashStackBytes]byte
 	return xxh3.Hash(p.encode(buf[:0], at))
