@@ -131,6 +131,10 @@ func decodeRest(o *op, src []byte, at unsafe.Pointer) (rest []byte, err error) {
 	return rest, nil
 }
 
+// memoryMax is more than any machine has: elements that are huge in memory and small in the encoding (most of their
+// fields are not encoded) may not overflow a size.
+const memoryMax = 1 << 46
+
 // decodeLeaf reads what has no elements.
 func decodeLeaf(o *op, src []byte, at unsafe.Pointer) (rest []byte, err error) {
 	switch o.code {
@@ -244,6 +248,9 @@ func decodeSlice(o *op, src []byte, at unsafe.Pointer) ([]byte, error) {
 	if isNil {
 		*(*sliceHeader)(at) = sliceHeader{}
 		return rest, nil
+	}
+	if s.stride > 0 && uintptr(n) > memoryMax/s.stride {
+		return src, corrupt(s.path, errMany)
 	}
 	data := s.makeSlice(o.code == opSliceBulk, n, at)
 	if o.code == opSliceBulk {
