@@ -207,6 +207,12 @@ func (t *Table) SetBlobCount(hash uint64, key []byte, n uint32) {
 	}
 }
 
+// addBlobCount adds to the counter that AppendBytes keeps. The key must be there.
+func (t *Table) addBlobCount(hash uint64, key []byte, delta int) {
+	b := (*blob)(t.Mutate(hash, key))
+	b.user = uint32(int(b.user) + delta)
+}
+
 // settle restores the bounds of an arena after a change: at most half dead, and not so large that moving it is felt.
 func (t *Table) settle(s *segment, hash uint64) {
 	if s.arena.dead > s.arena.used/2 && s.arena.used > 1<<minArenaClass {

@@ -1,0 +1,301 @@
+package paged
+
+import (
+	"encoding/binary"
+
+	"github.com/weir-stream/weir/internal/statebackend"
+)
+
+// mapState implements statebackend.Map: one B+ tree for each key and namespace, so that an entry is put without copying
+// the map, and entries come in the order of their bytes.
+//
+// The root is a blob under the key itself, so a small map is one lookup. All other nodes of all trees are blobs in a
+// second table under a number, with the key's group in their hash. The counter of the root's blob is the number of
+// entries. Nodes that become empty are freed; half-empty ones are not merged.
+type mapState struct {
+	layout
+	width int
+	roots *Table
+	nodes *Table
+	last  uint64 // number of the newest node
+
+	path    []step
+	scratch [2][]byte
+}
+
+// step is one node on the way from the root to a leaf, with the entry that was followed. The root's number is 0.
+type step struct {
+	id uint64
+	at int
+}
+
+var _ statebackend.Map = (*mapState)(nil)
+
+// nodeHash returns the hash of a node of the tree of a key with this hash.
+func nodeHash(hash, id uint64) uint64 {
+	return inGroup(hash>>(64-15)<<(64-15), fold(id, 0x9E3779B97F4A7C15)^id<<20)
+}
+
+func nodeKey(id uint64) [8]byte {
+	var k [8]byte
+	binary.LittleEndian.PutUint64(k[:], id)
+	return k
+}
+
+// tree is one map while it is worked on.
+type tree struct {
+	m    *mapState
+	hash uint64
+	key  []byte // of the root, borrowed
+}
+
+func (t tree) load(id uint64) node {
+	if id == 0 {
+		b, _ := t.m.roots.GetBytes(t.hash, t.key)
+		return b
+	}
+	k := nodeKey(id)
+	b, _ := t.m.nodes.GetBytes(nodeHash(t.hash, id), k[:])
+	return b
+}
+
+func (t tree) store(id uint64, n node) {
+	if id == 0 {
+		t.m.roots.PutBytes(t.hash, t.key, n)
+		return
+	}
+	k := nodeKey(id)
+	t.m.nodes.PutBytes(nodeHash(t.hash, id), k[:], n)
+}
+
+func (t tree) free(id uint64) {
+	k := nodeKey(id)
+	t.m.nodes.Delete(nodeHash(t.hash, id), k[:])
+}
+
+func (t tree) add(n node) uint64 {
+	t.m.last++
+	t.store(t.m.last, n)
+	return t.m.last
+}
+
+func (m *mapState) tree(key statebackend.Key, ns []byte) tree {
+	hash, k := m.compose(key, ns)
+	return tree{m, hash, k}
+}
+
+// walk goes down to the leaf that may hold entry and leaves the way in m.path; nil means that there is no tree.
+func (t tree) walk(entry []byte) node {
+	t.m.path = t.m.path[:0]
+	id := uint64(0)
+	n := t.load(0)
+	for n != nil && n.level() > 0 {
+		at := n.descend(entry)
+		t.m.path = append(t.m.path, step{id, at})
+		id = n.child(at)
+		n = t.load(id)
+	}
+	t.m.path = append(t.m.path, step{id: id})
+	return n
+}
+
+func (m *mapState) Get(key statebackend.Key, ns, entry []byte) ([]byte, bool) {
+	n := m.tree(key, ns).walk(entry)
+	if n == nil {
+		return nil, false
+	}
+	at, found := n.search(entry)
+	if !found {
+		return nil, false
+	}
+	return n.value(at), true
+}
+
+func (m *mapState) Put(key statebackend.Key, ns, entry, value []byte) {
+	checkWidth(m.name, m.width, value)
+	t := m.tree(key, ns)
+	n := t.walk(entry)
+	if n == nil {
+		n = appendEmpty(m.scratch[1][:0], 0)
+		m.scratch[1] = n
+	}
+	at, found := n.search(entry)
+	if found {
+		if old := n.value(at); len(old) == len(value) {
+			copy(old, value)
+			t.touch(m.path[len(m.path)-1].id)
+			return
+		}
+	}
+	m.scratch[0] = appendEdited(m.scratch[0][:0], n, at, found, entry, value)
+	t.settle(m.scratch[0])
+	if !found {
+		t.count(1)
+	}
+}
+
+// touch notes that the node was written in place.
+func (t tree) touch(id uint64) {
+	switch {
+	case t.m.roots.epoch == 0:
+	case id == 0:
+		t.m.roots.Mutate(t.hash, t.key)
+	default:
+		k := nodeKey(id)
+		t.m.nodes.Mutate(nodeHash(t.hash, id), k[:])
+	}
+}
+
+func (t tree) count(delta int) { t.m.roots.addBlobCount(t.hash, t.key, delta) }
+
+// settle stores n, the new content of the node at the end of m.path, and splits it and its parents as far as needed.
+func (t tree) settle(n node) {
+	m := t.m
+	for depth := len(m.path) - 1; ; depth-- {
+		id := m.path[depth].id
+		if len(n) <= n.bytesMax() || n.count() < n.splitMin() {
+			t.store(id, n)
+			return
+		}
+		mid := n.middle()
+		var right [8]byte
+		m.scratch[1] = appendNode(m.scratch[1][:0], n, mid, n.count())
+		binary.LittleEndian.PutUint64(right[:], t.add(m.scratch[1]))
+		separator := append([]byte(nil), n.key(mid)...)
+		m.scratch[1] = appendNode(m.scratch[1][:0], n, 0, mid)
+		if id == 0 {
+			var left [8]byte
+			binary.LittleEndian.PutUint64(left[:], t.add(m.scratch[1]))
+			root := node(appendEmpty(nil, n.level()+1))
+			root = appendEdited(nil, root, 0, false, nil, left[:])
+			t.store(0, appendEdited(nil, root, 1, false, separator, right[:]))
+			return
+		}
+		t.store(id, m.scratch[1])
+		parent := m.path[depth-1]
+		m.scratch[0] = appendEdited(m.scratch[0][:0], t.load(parent.id), parent.at+1, false, separator, right[:])
+		n = m.scratch[0]
+	}
+}
+
+func (m *mapState) Remove(key statebackend.Key, ns, entry []byte) bool {
+	t := m.tree(key, ns)
+	n := t.walk(entry)
+	if n == nil {
+		return false
+	}
+	at, found := n.search(entry)
+	if !found {
+		return false
+	}
+	if m.roots.BlobCount(t.hash, t.key) == 1 {
+		t.drop(t.load(0))
+		m.roots.Delete(t.hash, t.key)
+		return true
+	}
+	t.count(-1)
+	for depth := len(m.path) - 1; ; depth-- {
+		id := m.path[depth].id
+		m.scratch[0] = appendWithout(m.scratch[0][:0], n, at)
+		if n = m.scratch[0]; n.count() > 0 {
+			t.store(id, n)
+			break
+		}
+		t.free(id) // not the root: it has an entry as long as the map has
+		parent := m.path[depth-1]
+		n, at = t.load(parent.id), parent.at
+	}
+	t.lower()
+	return true
+}
+
+// lower takes levels away as long as the root has a single child.
+func (t tree) lower() {
+	for {
+		root := t.load(0)
+		if root.level() == 0 || root.count() > 1 {
+			return
+		}
+		child := root.child(0)
+		t.m.scratch[0] = append(t.m.scratch[0][:0], t.load(child)...)
+		t.store(0, t.m.scratch[0])
+		t.free(child)
+	}
+}
+
+// drop frees all nodes below n.
+func (t tree) drop(n node) {
+	if n.level() == 0 {
+		return
+	}
+	// Freeing may move what n points to if it is not the root.
+	children := make([]uint64, n.count())
+	for i := range children {
+		children[i] = n.child(i)
+	}
+	for _, c := range children {
+		t.drop(t.load(c))
+		t.free(c)
+	}
+}
+
+func (m *mapState) Range(key statebackend.Key, ns, from, to []byte, f func(entry, value []byte) bool) {
+	t := m.tree(key, ns)
+	if root := t.load(0); root != nil {
+		t.rangeOf(root, from, to, f)
+	}
+}
+
+// rangeOf visits the entries below n in [from, to) and reports whether to go on.
+func (t tree) rangeOf(n node, from, to []byte, f func(entry, value []byte) bool) bool {
+	i := 0
+	if from != nil {
+		if n.level() == 0 {
+			i, _ = n.search(from)
+		} else {
+			i = n.descend(from)
+		}
+	}
+	for ; i < n.count(); i++ {
+		key := n.key(i)
+		// The first key of an inner node is no lower bound of what is below it.
+		if to != nil && string(key) >= string(to) && (n.level() == 0 || i > 0) {
+			return false
+		}
+		if n.level() > 0 {
+			if !t.rangeOf(t.load(n.child(i)), from, to, f) {
+				return false
+			}
+		} else if !f(key, n.value(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *mapState) Count(key statebackend.Key, ns []byte) int {
+	return int(m.roots.BlobCount(m.compose(key, ns)))
+}
+
+func (m *mapState) Clear(key statebackend.Key, ns []byte) bool {
+	t := m.tree(key, ns)
+	root := t.load(0)
+	if root == nil {
+		return false
+	}
+	t.drop(root)
+	m.roots.Delete(t.hash, t.key)
+	return true
+}
+
+func (m *mapState) All(f func(key statebackend.Key, ns, entry, value []byte) bool) {
+	m.roots.AllBytes(func(hash uint64, k, root []byte) bool {
+		key, ns := m.split(hash, k)
+		stop := false
+		tree{m, hash, k}.rangeOf(root, nil, nil, func(entry, value []byte) bool {
+			stop = !f(key, ns, entry, value)
+			return !stop
+		})
+		return !stop
+	})
+}

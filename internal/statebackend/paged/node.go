@@ -1,0 +1,139 @@
+package paged
+
+import (
+	"encoding/binary"
+	"sort"
+)
+
+// node is one page of a B+ tree: entries sorted by the bytes of their keys.
+//
+//	+-------+-------+--------+- ... -+--------+----------------------------+- ...
+//	| level | count | end 0  |       | end n-1| size of key 0 | key | value | entry 1 ...
+//	+-------+-------+--------+- ... -+--------+----------------------------+- ...
+//	  u16     u16     u32              u32      u32
+//
+// level 0 is a leaf. Above it a value is the number of the child (u64) that holds the keys from its own on; the first
+// child also holds all smaller ones. end i is where entry i ends, counted from the end of the table of ends.
+type node []byte
+
+const (
+	nodeHead = 4
+	// leafBytesMax and innerBytesMax are the sizes above which a node splits. A leaf is rewritten by every insert, so it
+	// is small; an inner node only by splits, so it is larger and the tree flat.
+	leafBytesMax  = 1 << 10
+	innerBytesMax = 4 << 10
+)
+
+func (n node) level() int { return int(binary.LittleEndian.Uint16(n)) }
+func (n node) count() int { return int(binary.LittleEndian.Uint16(n[2:])) }
+
+func (n node) bytesMax() int {
+	if n.level() == 0 {
+		return leafBytesMax
+	}
+	return innerBytesMax
+}
+
+// splitMin is how many entries a node must have to split. Two children on each side keep a tree of very long keys from
+// growing into a chain.
+func (n node) splitMin() int {
+	if n.level() == 0 {
+		return 2
+	}
+	return 4
+}
+
+// end returns where entry i ends in n; entry -1 ends where the first begins.
+func (n node) end(i int) int {
+	base := nodeHead + 4*n.count()
+	if i < 0 {
+		return base
+	}
+	return base + int(binary.LittleEndian.Uint32(n[nodeHead+4*i:]))
+}
+
+func (n node) key(i int) []byte {
+	e := n.end(i - 1)
+	size := int(binary.LittleEndian.Uint32(n[e:]))
+	return n[e+4 : e+4+size : e+4+size]
+}
+
+func (n node) value(i int) []byte {
+	e, end := n.end(i-1), n.end(i)
+	return n[e+4+int(binary.LittleEndian.Uint32(n[e:])) : end : end]
+}
+
+func (n node) child(i int) uint64 { return binary.LittleEndian.Uint64(n.value(i)) }
+
+// search returns the first entry whose key is not below key, and whether it is key.
+func (n node) search(key []byte) (int, bool) {
+	i := sort.Search(n.count(), func(i int) bool { return string(n.key(i)) >= string(key) })
+	return i, i < n.count() && string(n.key(i)) == string(key)
+}
+
+// descend returns the entry of the child that holds key. The key of the first entry is not looked at: it may be larger
+// than keys below it, once earlier children are gone.
+func (n node) descend(key []byte) int {
+	return sort.Search(n.count()-1, func(i int) bool { return string(n.key(i+1)) > string(key) })
+}
+
+// appendNode appends a node with the entries [from, to) of n.
+func appendNode(b []byte, n node, from, to int) []byte {
+	b = binary.LittleEndian.AppendUint16(b, uint16(n.level()))
+	b = binary.LittleEndian.AppendUint16(b, uint16(to-from))
+	base := n.end(from - 1)
+	for i := from; i < to; i++ {
+		b = binary.LittleEndian.AppendUint32(b, uint32(n.end(i)-base))
+	}
+	return append(b, n[base:n.end(to-1)]...)
+}
+
+// appendEdited appends n with the entry at position at replaced (replace) or pushed back by (key, value).
+func appendEdited(b []byte, n node, at int, replace bool, key, value []byte) []byte {
+	count, skip := n.count(), 0
+	if replace {
+		skip = 1
+	}
+	start, cut, rest := n.end(-1), n.end(at-1), n.end(at-1+skip)
+	size := 4 + len(key) + len(value)
+	shift := size - (rest - cut)
+	b = binary.LittleEndian.AppendUint16(b, uint16(n.level()))
+	b = binary.LittleEndian.AppendUint16(b, uint16(count+1-skip))
+	b = append(b, n[nodeHead:nodeHead+4*at]...)
+	b = binary.LittleEndian.AppendUint32(b, uint32(cut-start+size))
+	for i := at + skip; i < count; i++ {
+		b = binary.LittleEndian.AppendUint32(b, uint32(n.end(i)-start+shift))
+	}
+	b = append(b, n[start:cut]...)
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(key)))
+	b = append(append(b, key...), value...)
+	return append(b, n[rest:]...)
+}
+
+// appendWithout appends n without the entry at position at.
+func appendWithout(b []byte, n node, at int) []byte {
+	count := n.count()
+	start, cut, rest := n.end(-1), n.end(at-1), n.end(at)
+	b = binary.LittleEndian.AppendUint16(b, uint16(n.level()))
+	b = binary.LittleEndian.AppendUint16(b, uint16(count-1))
+	b = append(b, n[nodeHead:nodeHead+4*at]...)
+	for i := at + 1; i < count; i++ {
+		b = binary.LittleEndian.AppendUint32(b, uint32(n.end(i)-start-(rest-cut)))
+	}
+	b = append(b, n[start:cut]...)
+	return append(b, n[rest:]...)
+}
+
+// appendEmpty appends a node without entries.
+func appendEmpty(b []byte, level int) []byte {
+	b = binary.LittleEndian.AppendUint16(b, uint16(level))
+	return append(b, 0, 0)
+}
+
+// middle returns the position that splits n into two halves of about the same size, both with at least half of splitMin entries.
+func (n node) middle() int {
+	half := n.end(-1) + (len(n)-n.end(-1))/2
+	i := sort.Search(n.count(), func(i int) bool { return n.end(i) > half })
+	least := n.splitMin() / 2
+	return min(max(i, least), n.count()-least)
+}
