@@ -1,0 +1,18 @@
+// Package file reads rows from files and writes rows to files: CSV and JSON lines, plain, gzip or zstd.
+//
+// # Splits
+//
+// A plain file of a format in which every newline ends a record is cut into byte ranges; a record belongs to the range in
+// which its first byte lies. Every other file is one split. Files are taken in the order of their patterns and, within a
+// pattern, of their paths; ranges in the order of their offsets. The position in a split is the offset of the next record,
+// for compressed files in the uncompressed bytes, so that a reader goes on exactly where another one stopped.
+//
+// A reader reads the splits that it owns in turn, one batch of each, and leaves out those that are paused. A file is opened
+// when its split's turn comes first and closed at its end.
+//
+// # Changed files
+//
+// A file must keep its size from the moment it was found until it has been read, and its modification time while it is
+// read; otherwise reading fails. Write elsewhere and rename into place. Names that begin with '.' or '_' are not matched by
+// directories and wildcards, so such names can be used for files that are being written; the sinks here do so.
+package file
