@@ -9,6 +9,7 @@ import (
 
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/event"
+	"github.com/weir-stream/weir/internal/xsync"
 )
 
 const (
@@ -75,7 +76,7 @@ type Inbox struct {
 	chans []channel
 
 	mu struct {
-		sync.Mutex
+		xsync.Mutex
 		cond    sync.Cond
 		waiting waitFor
 		// poked says that some sender of the task may have room again.
@@ -468,6 +469,33 @@ func (in *Inbox) offer(ch int, ev event.Event, force bool) offered {
 	}
 	in.mu.Unlock()
 	return taken
+}
+
+// excessMax bounds what a remote producer may force in beyond a channel's depth.
+const excessMax = 64
+
+// deliver is offer for a remote producer, whose mistakes are errors and no bugs.
+func (in *Inbox) deliver(ch int, ev event.Event, force bool) (offered, error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	c := &in.chans[ch]
+	switch {
+	case in.mu.closed:
+		return closed, nil
+	case c.ended:
+		return full, fmt.Errorf("%s after the end", ev.Kind)
+	case ev.Kind != event.KindBatch:
+	case !force && c.credit.Load() <= 0:
+		return full, fmt.Errorf("a batch without credit, %d are queued", c.batches)
+	case c.credit.Load() <= -excessMax:
+		return full, fmt.Errorf("%d batches ahead of barriers without credit", c.batches-c.depth)
+	}
+	c.push(ev)
+	in.noteChannel(ch)
+	if in.pending.Load()&pendInput != 0 {
+		in.wake(waitInput, waitInput)
+	}
+	return taken, nil
 }
 
 // want arms the telling of room on channel ch, and reports whether there is room already.

@@ -12,7 +12,8 @@ type Sender interface {
 	// for the consumer. On error the batch has been released. The error is the one that the producing task was cancelled
 	// with, errs.Canceled if the consumer is gone, or that of the broken connection to it.
 	Send(ev event.Event) error
-	// Force is Send without waiting for room. Only for what precedes an unaligned barrier, at most one batch each.
+	// Force is Send without waiting for room, only for what precedes an unaligned barrier, at most one batch each. It
+	// waits only for a consumer in another process to start.
 	Force(ev event.Event) error
 	// Available reports whether Send would take a batch without waiting. Once it has returned false, WaitOutput of the
 	// producer's inbox returns when there is room.
@@ -31,8 +32,8 @@ func (in *Inbox) Sender(ch int, from *Inbox) Sender {
 	return s
 }
 
-// attach makes from the channel's upstream.
-func (in *Inbox) attach(ch int, from upstream, remote bool) {
+// attach makes from the channel's upstream. It returns the channel's depth, or 0 if the inbox is closed.
+func (in *Inbox) attach(ch int, from upstream, remote bool) int {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	c := &in.chans[ch]
@@ -45,6 +46,10 @@ func (in *Inbox) attach(ch int, from upstream, remote bool) {
 		c.depth = in.remoteDepth
 		c.credit.Store(int32(c.depth))
 	}
+	if in.mu.closed {
+		return 0
+	}
+	return c.depth
 }
 
 type localSender struct {
