@@ -277,3 +277,33 @@ func TestKeyDecodeRefuses(t *testing.T) {
 	var a netip.Addr
 	bad("tag with zone", mustKey[netip.Addr](t).Decode(append([]byte{7}, make([]byte, 20)...), &a))
 }
+
+// Values on a goroutine's stack stay right when the stack moves and the collector runs while they are in use: Append
+// and Decode hide the pointer to the value from the compiler.
+func TestValuesOnAMovingStack(t *testing.T) {
+	c, full := mustFor[everything](t), fullValue()
+	want := c.Append(nil, &full)
+	done := make(chan bool)
+	for range 64 {
+		go func() { // starts with a small stack, which the calls below outgrow
+			var v everything
+			_, err := c.Decode(want, &v)
+			deep(200)
+			runtime.GC()
+			done <- err == nil && string(c.Append(nil, &v)) == string(want)
+		}()
+	}
+	for range 64 {
+		if !<-done {
+			t.Error("a value on the stack was not decoded or not kept")
+		}
+	}
+}
+
+func deep(n int) int {
+	var pad [64]int
+	if n == 0 {
+		return pad[0]
+	}
+	return deep(n-1) + pad[n%64]
+}

@@ -230,11 +230,10 @@ func decodeLoop(s *sub, n int, src []byte, at unsafe.Pointer) (rest []byte, err 
 		return src, nil
 	}
 	i := 0
-	for range n {
-		if i, err = decode(s.prog, src, i, at); err != nil {
+	for k := range uintptr(n) {
+		if i, err = decode(s.prog, src, i, unsafe.Add(at, k*s.stride)); err != nil {
 			return src, err
 		}
-		at = unsafe.Add(at, s.stride)
 	}
 	return src[i:], nil
 }

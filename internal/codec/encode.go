@@ -51,9 +51,8 @@ func encode(prog []op, dst []byte, p unsafe.Pointer) []byte {
 		case opCopy4:
 			dst = binary.LittleEndian.AppendUint32(dst, *(*uint32)(at))
 		case opLoop:
-			for range o.n {
-				dst = encode(o.sub.prog, dst, at)
-				at = unsafe.Add(at, o.sub.stride)
+			for k := range uintptr(o.n) {
+				dst = encode(o.sub.prog, dst, unsafe.Add(at, k*o.sub.stride))
 			}
 		default:
 			dst = encodeRest(o, dst, at)

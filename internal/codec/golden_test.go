@@ -3,9 +3,11 @@ package codec_test
 import (
 	"bytes"
 	"encoding/hex"
+	"fmt"
 	"math"
 	"math/big"
 	"net/netip"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -176,4 +178,28 @@ func TestGoldenKeys(t *testing.T) {
 	keyVector(t, time.Date(2013, 1, 1, 10, 0, 0, 0, time.UTC), "80 00 00 00 50 e2 b3 a0 | 00 00 00 00", 0xd8fe65f2d478003a)
 	keyVector(t, [16]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, "000102030405060708090a0b0c0d0e0f", 0x8355e3a6f61770db)
 	keyVector(t, [2]int32{1, -1}, "80 00 00 01 | 7f ff ff ff", 0xdc4e3178e4986bec)
+}
+
+// The table of the format page says what the code does.
+func TestVectorsOfTheFormatPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/format/key.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "## 3. Test vectors")
+	rows := 0
+	for line := range strings.SplitSeq(table, "\n") {
+		cells := strings.Split(line, "|")
+		if !strings.HasPrefix(line, "| `") || len(cells) != 6 {
+			continue
+		}
+		rows++
+		hash := codec.HashEncoded(unhex(t, strings.TrimSpace(cells[2])))
+		if got, want := fmt.Sprintf("%016x %d", hash, hash>>49), strings.TrimSpace(cells[3])+" "+strings.TrimSpace(cells[4]); got != want {
+			t.Errorf("%s: %s, want %s", cells[1], got, want)
+		}
+	}
+	if rows < 20 {
+		t.Errorf("only %d vectors found", rows)
+	}
 }

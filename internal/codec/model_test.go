@@ -561,3 +561,31 @@ func TestNoescapeIsTheSamePointer(t *testing.T) {
 		t.Fatal("another pointer")
 	}
 }
+
+// Law: bytes with a few of them changed decode or fail, but never panic, and skipping agrees with decoding wherever
+// decoding succeeds.
+func TestChangedBytesNeverPanic(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		typ := genType(t, 3)
+		m := mustMachine(t, typ)
+		v, got := reflect.New(typ), reflect.New(typ)
+		fill(t, v.Elem())
+		enc := encode(m.enc, nil, v.UnsafePointer())
+		for range rapid.IntRange(1, 4).Draw(t, "changes") {
+			if len(enc) > 0 {
+				enc[rapid.IntRange(0, len(enc)-1).Draw(t, "at")] = rapid.Byte().Draw(t, "byte")
+			}
+		}
+		i, err := decode(m.dec, enc, 0, got.UnsafePointer())
+		if err != nil {
+			return
+		}
+		if rest, err := skip(m.n.schema, enc); err != nil || len(enc)-len(rest) != i {
+			t.Fatalf("%s: decoded %d bytes of % x, skipped %d, %v", typ, i, enc, len(enc)-len(rest), err)
+		}
+		again := encode(m.enc, nil, got.UnsafePointer())
+		if _, err := decode(m.dec, again, 0, got.UnsafePointer()); err != nil {
+			t.Fatalf("%s: % x: %v", typ, again, err)
+		}
+	})
+}
