@@ -4,21 +4,28 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"strconv"
 	"strings"
 
+	"github.com/weir-stream/weir/config"
 	"github.com/weir-stream/weir/internal/graph"
 )
 
 // Env is where a job is described. It belongs to the goroutine that runs build.
 type Env struct {
 	g    *graph.Graph
-	opts []string // configuration set by the program as key=value, weaker than flags
+	conf *config.Config
 	args []string
+	used bool // Args was called
+	// sides takes what operators send to this process, by the operator's name.
+	sides map[string]func(subtask int, payload []byte) error
 }
 
-// NewEnv returns an empty environment for a job of that name. Main makes one itself; tests and programs that run
-// jobs by Execute make their own.
-func NewEnv(name string) *Env { return &Env{g: graph.New(name)} }
+// NewEnv returns an empty environment for a job of that name. Main makes one itself; tests and programs that run jobs by
+// Execute make their own.
+func NewEnv(name string) *Env {
+	return &Env{g: graph.New(name), conf: config.NewRegistry(config.Core()...).New(), sides: map[string]func(int, []byte) error{}}
+}
 
 // Name sets the job's name.
 func (e *Env) Name(name string) *Env {
@@ -27,14 +34,22 @@ func (e *Env) Name(name string) *Env {
 }
 
 // Args returns the command line's arguments that are not Weir's own flags.
-func (e *Env) Args() []string { return e.args }
+func (e *Env) Args() []string {
+	e.used = true
+	return e.args
+}
 
-// Set sets a configuration value for this job, such as ("pipeline.object-reuse", "true"). Flags and files given at start
-// win over it.
+// Set sets an option of the job, such as ("execution.buffer-timeout.interval", "0 ms"). As in Flink the program wins over
+// flags, and flags over files. An unknown key or a wrong value is among the problems that the job is refused for.
 func (e *Env) Set(key, value string) *Env {
-	e.opts = append(e.opts, key+"="+value)
+	if err := e.conf.Set(key, value, config.FromProgram, here().String()); err != nil {
+		e.problem("graph.option", err.Error(), "")
+	}
 	return e
 }
+
+// Parallelism sets the parallelism of operators that set none themselves.
+func (e *Env) Parallelism(n int) *Env { return e.Set(config.Parallelism.Key(), strconv.Itoa(n)) }
 
 // problem records what is wrong with the program at the user's line.
 func (e *Env) problem(code, what, fix string) {

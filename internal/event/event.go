@@ -23,7 +23,7 @@ const (
 	KindWatermark
 	// KindIdle says that this channel sends nothing for a while and must not hold back watermarks.
 	KindIdle
-	// KindActive ends KindIdle. A batch or watermark on an idle channel ends it too.
+	// KindActive ends KindIdle; it comes before the first batch or watermark of a channel that was idle.
 	KindActive
 	// KindBarrier separates epochs.
 	KindBarrier

@@ -8,6 +8,7 @@ import (
 	"github.com/weir-stream/weir/connector"
 	"github.com/weir-stream/weir/internal/clock"
 	"github.com/weir-stream/weir/internal/event"
+	"github.com/weir-stream/weir/internal/statebackend"
 )
 
 // Collector takes what an operator emits. Emit moves the batch. It may block until the consumer has room for one batch,
@@ -173,6 +174,9 @@ type Context struct {
 	EmitIdle func(idle bool) error
 	// SideWanted reports whether anybody reads the side output of that name.
 	SideWanted func(name string) bool
+	// OpenState opens the operator's keyed state backend, at most once, in Open. The backend holds the key groups of this
+	// subtask. The operator closes it in Close.
+	OpenState func(keyWidth int) (statebackend.Keyed, error)
 	// FS is the job's file system.
 	FS connector.FileSystem
 	// Clock is the processing time, for connectors.

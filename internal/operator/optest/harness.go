@@ -10,6 +10,8 @@ import (
 	"github.com/weir-stream/weir/internal/clock"
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/operator"
+	"github.com/weir-stream/weir/internal/statebackend"
+	"github.com/weir-stream/weir/internal/statebackend/paged"
 )
 
 // Row is a row with its event time in ms.
@@ -36,6 +38,9 @@ type Harness struct {
 	// Payloads collects what is sent through Context.Side.
 	Payloads [][]byte
 
+	// Backend makes the keyed state; the paged backend unless a test chooses another.
+	Backend func(statebackend.Config) (statebackend.Keyed, error)
+
 	clk    *clock.Virtual
 	main   []event.Batch
 	side   map[string][]event.Batch
@@ -54,6 +59,7 @@ type timer struct {
 // New returns a harness for op with subtask 0 of 1, at processing time 0.
 func New(op operator.Operator) *Harness {
 	h := &Harness{Op: op, side: map[string][]event.Batch{}, clk: clock.NewVirtual(time.UnixMilli(0))}
+	h.Backend = func(c statebackend.Config) (statebackend.Keyed, error) { return paged.NewBackend(c, &paged.Pool{}), nil }
 	h.Context = operator.Context{
 		Ctx: context.Background(), Job: "test", Vertex: "test", Operator: "op", Parallelism: 1,
 		Counts: &operator.Counts{}, Log: slog.New(slog.DiscardHandler), Clock: h.clk,
@@ -63,7 +69,10 @@ func New(op operator.Operator) *Harness {
 		EmitWatermark: func(t int64) error { h.Watermarks = append(h.Watermarks, t); return nil },
 		EmitIdle:      func(idle bool) error { h.Idles = append(h.Idles, idle); return nil },
 		SideWanted:    func(string) bool { return true },
-		Side:          func(p []byte) error { h.Payloads = append(h.Payloads, slices.Clone(p)); return nil },
+		OpenState: func(keyWidth int) (statebackend.Keyed, error) {
+			return h.Backend(statebackend.Config{KeyWidth: keyWidth})
+		},
+		Side: func(p []byte) error { h.Payloads = append(h.Payloads, slices.Clone(p)); return nil },
 	}
 	return h
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/operator"
 	"github.com/weir-stream/weir/internal/operator/basic"
+	"github.com/weir-stream/weir/internal/watermark"
 )
 
 // New returns the operator that reads src.
@@ -25,12 +26,19 @@ type reader[T any] struct {
 	noTime *basic.Emitter[T]
 	bad    *basic.Emitter[connector.BadRecord]
 
-	splits  *splits
-	last    bool // no more splits will come
-	asked   bool // a split was asked for and has not come
-	want    bool // a split is to be asked for
-	blocked bool // alignment pauses all open splits
-	idleSet bool // an idle timer is set
+	marks  *watermark.Splits
+	ids    map[string]watermark.SplitID
+	names  map[watermark.SplitID]string
+	paused map[string]bool // handed to the reader; a new map for each change
+	limit  int64           // alignment bound
+	idle   bool            // what was sent downstream last
+	last   bool            // no more splits will come
+	asked  bool            // a split was asked for and has not come
+	want   bool            // a split is to be asked for
+	held   int64           // a watermark that waits for the rows in front of it, or event.NoTime
+	pause  []watermark.SplitID
+	resume []watermark.SplitID
+	timer  func() // cancels the idle timer, nil if none is set
 }
 
 func (o *reader[T]) Open(ctx *operator.Context, out operator.Collector) error {
@@ -38,7 +46,7 @@ func (o *reader[T]) Open(ctx *operator.Context, out operator.Collector) error {
 	o.em = basic.NewEmitter[T](out, "", ctx.BatchRows)
 	o.noTime = basic.NewEmitter[T](out, NoTimeSide, ctx.BatchRows)
 	o.bad = basic.NewEmitter[connector.BadRecord](out, BadSide, 0)
-	o.splits = newSplits(o.opt.OutOfOrder.Milliseconds(), o.opt.Idle.Milliseconds(), o.opt.Drift > 0)
+	o.open()
 	r, err := o.src.Reader(connector.ReaderContext{Ctx: ctx.Ctx, Subtask: ctx.Subtask, Parallelism: ctx.Parallelism,
 		FS: ctx.FS, Now: ctx.Clock.Now, Log: ctx.Log, Bad: o.badRecord})
 	if err != nil {
@@ -51,7 +59,7 @@ func (o *reader[T]) Open(ctx *operator.Context, out operator.Collector) error {
 
 // Step implements operator.Source.
 func (o *reader[T]) Step() (operator.SourceStatus, error) {
-	if o.blocked {
+	if o.blocked() {
 		return operator.SourceBlocked, nil
 	}
 	rec := o.em.Take()
@@ -65,12 +73,11 @@ func (o *reader[T]) Step() (operator.SourceStatus, error) {
 	}
 	switch st {
 	case connector.SplitDone:
-		o.splits.remove(id)
-		if err := o.advance(); err != nil {
+		if err := o.splitDone(id); err != nil {
 			return 0, err
 		}
 	case connector.Waiting:
-		return operator.SourceWaiting, o.watchIdle()
+		return operator.SourceWaiting, o.tick()
 	case connector.Done:
 		if o.last {
 			return operator.SourceFinished, o.flushSides()
@@ -78,7 +85,7 @@ func (o *reader[T]) Step() (operator.SourceStatus, error) {
 		if !o.asked {
 			o.want = true
 		}
-		return operator.SourceWaiting, nil
+		return operator.SourceWaiting, o.tick()
 	}
 	return operator.SourceReady, nil
 }
@@ -115,18 +122,27 @@ func (o *reader[T]) emit(rec *event.Records[T], id string) error {
 		return nil
 	}
 	o.ctx.Counts.RowsIn.Store(o.ctx.Counts.RowsIn.Load() + int64(len(rec.Rows)))
-	max, err := o.times(rec)
-	if err != nil {
+	if err := o.times(rec); err != nil {
+		rec.Release()
+		return err
+	}
+	if !o.watermarks() {
+		return o.em.Send(rec)
+	}
+	if sid, ok := o.ids[id]; ok {
+		o.marks.Observe(sid, rec.Times, o.ctx.Now())
+	}
+	if err := o.wake(); err != nil {
 		rec.Release()
 		return err
 	}
 	if err := o.em.Send(rec); err != nil {
 		return err
 	}
-	if o.splits.saw(id, max, o.ctx.Now()) {
-		o.pause()
+	if err := o.tick(); err != nil {
+		return err
 	}
-	return o.advance()
+	return o.align()
 }
 
 // The event times that a row may have: years 1 to 9999. Others are a mistake somewhere (seconds taken for ms, a default
@@ -136,21 +152,17 @@ var (
 	timeMax = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 )
 
-// times fills in the rows' event times and takes rows without one out of the batch. It returns the highest time.
-func (o *reader[T]) times(rec *event.Records[T]) (highest int64, err error) {
-	highest = event.NoTime
+// times fills in the rows' event times and takes rows without one out of the batch.
+func (o *reader[T]) times(rec *event.Records[T]) (err error) {
+	if o.opt.Time == nil {
+		return nil
+	}
 	row := 0
 	defer func() {
 		if p := recover(); p != nil {
 			err = operator.RowError(o.ctx, p, nil, rec.Rows[row], event.NoTime)
 		}
 	}()
-	if o.opt.Time == nil {
-		for _, t := range rec.Times {
-			highest = max(highest, t)
-		}
-		return highest, nil
-	}
 	missing := 0
 	for i := range rec.Rows {
 		row = i
@@ -162,12 +174,11 @@ func (o *reader[T]) times(rec *event.Records[T]) (highest int64, err error) {
 			continue
 		}
 		rec.Times[i] = ms
-		highest = max(highest, ms)
 	}
 	if missing > 0 {
-		err = o.divert(rec, missing)
+		return o.divert(rec, missing)
 	}
-	return highest, err
+	return nil
 }
 
 // divert moves the rows without event time to their side output.
@@ -187,58 +198,6 @@ func (o *reader[T]) divert(rec *event.Records[T], missing int) error {
 	return nil
 }
 
-// advance emits the watermark if it rose.
-func (o *reader[T]) advance() error {
-	if o.opt.NoWatermarks || o.opt.Time == nil {
-		return nil
-	}
-	if o.splits.idle {
-		o.splits.idle = false
-		if err := o.ctx.EmitIdle(false); err != nil {
-			return err
-		}
-	}
-	if t, rose := o.splits.rise(); rose {
-		return o.ctx.EmitWatermark(t)
-	}
-	return nil
-}
-
-func (o *reader[T]) pause() {
-	set, all := o.splits.pausedSet()
-	o.blocked = all
-	o.r.Pause(set)
-}
-
-// watchIdle marks idle splits and sets a timer for the next one.
-func (o *reader[T]) watchIdle() error {
-	all, next := o.splits.markIdle(o.ctx.Now())
-	if all != o.splits.idle {
-		// When the last active split becomes idle, what the others know is released first.
-		if t, rose := o.splits.rise(); rose {
-			if err := o.ctx.EmitWatermark(t); err != nil {
-				return err
-			}
-		}
-		o.splits.idle = all
-		if err := o.ctx.EmitIdle(all); err != nil {
-			return err
-		}
-	} else if t, rose := o.splits.rise(); rose {
-		if err := o.ctx.EmitWatermark(t); err != nil {
-			return err
-		}
-	}
-	if next > 0 && !o.idleSet {
-		o.idleSet = true
-		o.ctx.Timers.At(next, func(int64) error {
-			o.idleSet = false
-			return o.watchIdle()
-		})
-	}
-	return nil
-}
-
 // Wait implements operator.Source. While alignment pauses every split there is nothing that the reader could wait for;
 // AlignTo ends it through the mailbox.
 func (o *reader[T]) Wait(ctx context.Context) error {
@@ -254,35 +213,16 @@ func (o *reader[T]) AddSplits(add []connector.Split, last bool) error {
 	o.asked = false
 	o.last = o.last || last
 	for _, s := range add {
-		o.splits.add(s.ID, o.ctx.Now())
+		id := o.marks.Add(o.ctx.Now())
+		o.ids[s.ID], o.names[id] = id, s.ID
 		if err := o.r.AddSplit(s); err != nil {
 			return o.failed("open split "+s.ID, err)
 		}
 	}
-	if len(add) > 0 {
-		o.pause()
+	if err := o.tick(); err != nil {
+		return err
 	}
-	return nil
-}
-
-// AlignTo implements operator.Source.
-func (o *reader[T]) AlignTo(limit int64) error {
-	if o.opt.Drift > 0 && o.splits.align(limit, o.ctx.Now()) {
-		o.pause()
-	}
-	return nil
-}
-
-// Progress implements operator.Source.
-func (o *reader[T]) Progress() (low int64, blocked bool) {
-	low, ok := o.splits.lowest()
-	if !ok {
-		if o.last {
-			return event.MaxTime, false
-		}
-		return event.NoTime, false
-	}
-	return low, o.blocked
+	return o.align()
 }
 
 // WantSplit implements operator.Source.

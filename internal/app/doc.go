@@ -1,0 +1,13 @@
+// Package app is the composition root: it makes a running job out of a plan. It alone knows the control plane (jobmanager,
+// taskmanager), the data plane (exchange, task) and the plan (graph) at once, and hands to each what it needs of the others.
+//
+//	program.go     what the facade hands in, and the job graph that follows from it
+//	launch.go      taskmanager.Launcher: tasks, inboxes and outputs of one worker, out of the execution graph
+//	running.go     taskmanager.Running: the tasks of one worker while they run
+//	enumerators.go jobmanager.Enumerators: the splits of the plan's sources
+//	embedded.go    a job with its one worker in this process
+//	cluster.go     a job over worker processes: the coordinating side and the worker's side
+//	result.go      what is known of a job when it has ended
+//
+// Everything that touches the world comes in through World.
+package app

@@ -1,0 +1,225 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/weir-stream/weir/config"
+	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/event"
+	"github.com/weir-stream/weir/internal/exchange"
+	"github.com/weir-stream/weir/internal/graph"
+	"github.com/weir-stream/weir/internal/ids"
+	"github.com/weir-stream/weir/internal/operator"
+	"github.com/weir-stream/weir/internal/rpc"
+	"github.com/weir-stream/weir/internal/statebackend"
+	"github.com/weir-stream/weir/internal/statebackend/paged"
+	"github.com/weir-stream/weir/internal/task"
+	"github.com/weir-stream/weir/internal/taskmanager"
+)
+
+// launcher makes the tasks of one worker out of the plan that this process has built.
+type launcher struct {
+	world World
+	plan  *Plan
+}
+
+// Launch implements taskmanager.Launcher.
+func (l *launcher) Launch(ctx context.Context, d taskmanager.Deployment, r taskmanager.Reporter) (taskmanager.Running, error) {
+	x, err := graph.Expand(l.plan.Job, graph.Cluster{Workers: len(d.Deploy.Workers)})
+	if err != nil {
+		return nil, err
+	}
+	b := &builder{launcher: l, x: x, deployment: d, reporter: r, running: newRunning(l.world, x, r), inboxes: map[int]*exchange.Inbox{}}
+	if err := b.checkPlacement(); err != nil {
+		return nil, err
+	}
+	if err := b.connect(ctx); err != nil {
+		return nil, err
+	}
+	for _, id := range d.Tasks {
+		if err := b.task(x.TaskAt(id.Vertex, int(id.Subtask)), id); err != nil {
+			b.release()
+			return nil, err
+		}
+	}
+	return b.running, nil
+}
+
+// builder wires the tasks of one deployment.
+type builder struct {
+	*launcher
+	x          *graph.ExecutionGraph
+	deployment taskmanager.Deployment
+	reporter   taskmanager.Reporter
+	running    *running
+	inboxes    map[int]*exchange.Inbox // by task index, this worker's only
+}
+
+// checkPlacement compares the master's placement with what follows from this process's own plan.
+func (b *builder) checkPlacement() error {
+	p := b.deployment.Deploy.Placement
+	for i, t := range b.x.Tasks {
+		v, s := int(t.ID.Vertex), int(t.ID.Subtask)
+		if v >= len(p) || s >= len(p[v]) || int(p[v][s]) != b.x.Tasks[i].Worker {
+			return errs.New(errs.CodePlanMismatch, errs.ClassUser, "", "the job's plan places %v elsewhere than this process would: build must describe the same job in every process", t.ID)
+		}
+	}
+	return nil
+}
+
+// connect makes the inboxes of this worker's tasks.
+func (b *builder) connect(context.Context) error {
+	clk := b.world.Clock
+	for _, id := range b.deployment.Tasks {
+		at := b.x.TaskAt(id.Vertex, int(id.Subtask))
+		v := b.x.Vertex(at)
+		b.inboxes[at] = exchange.NewInbox(exchange.Config{
+			Name:     operator.Place(v.Name, int(id.Subtask), v.Parallelism),
+			Channels: len(b.x.Inputs(at)),
+			Now:      func() int64 { return clk.Now().UnixNano() },
+			AfterFunc: func(d time.Duration, f func()) exchange.Timer {
+				return clk.AfterFunc(d, f)
+			},
+		})
+	}
+	return nil
+}
+
+func (b *builder) release() {
+	for _, in := range b.inboxes {
+		_ = in.Close()
+	}
+}
+
+// task makes one task and adds it to what runs.
+func (b *builder) task(at int, id ids.TaskID) error {
+	v := b.x.Vertex(at)
+	inputs := b.x.Inputs(at)
+	gates := make([]int, len(inputs))
+	for i, ch := range inputs {
+		gates[i] = ch.Gate
+	}
+	outputs, err := b.outputs(at)
+	if err != nil {
+		return err
+	}
+	conf := b.plan.Config
+	timeout := conf.Get(config.BufferTimeout)
+	if !conf.Get(config.BufferTimeoutEnabled) {
+		timeout = 1 << 62
+	}
+	ops := make([]task.Op, len(v.Operators))
+	for i, op := range v.Operators {
+		if ops[i], err = chainOp(op, outputs); err != nil {
+			return err
+		}
+	}
+	b.running.add(id, task.Config{
+		ID: id, Job: b.plan.Job.Name, Vertex: v.Name, Parallelism: v.Parallelism, Ops: ops,
+		Inbox: b.inboxes[at], Gates: gates, BatchRows: conf.Get(config.BatchRows), BufferTimeout: timeout,
+		Clock: b.world.Clock, Log: b.world.Log, FS: b.world.FS,
+		OpenState: func(c statebackend.Config) (statebackend.Keyed, error) { return paged.NewBackend(c, nil), nil },
+	})
+	return nil
+}
+
+// chainOp turns an operator of the plan into one of a task.
+func chainOp(op graph.ChainedOp, outputs map[int]*edgeOutput) (task.Op, error) {
+	out := task.Op{Name: op.Node.Label()}
+	switch f := op.Node.Factory.(type) {
+	case operator.Maker:
+		out.Make = f
+	default:
+		d, err := sourceOf(op.Node)
+		if err != nil || d == nil {
+			return out, errs.New(errs.CodeBug, errs.ClassBug, op.Node.Label(), "the plan holds %T where an operator is made", op.Node.Factory)
+		}
+		out.Make = d.Make
+	}
+	for _, n := range op.Next {
+		out.Next = append(out.Next, task.Next{To: n.To, Side: n.Edge.Side, Hash: hasherOf(n.Edge)})
+	}
+	for _, e := range op.Outputs {
+		o := outputs[e]
+		out.Outputs = append(out.Outputs, task.Output{To: o.out, Side: o.edge.Side, Hash: hasherOf(o.edge)})
+	}
+	return out, nil
+}
+
+func hasherOf(e graph.Edge) operator.HasherMaker {
+	if e.Partition.Kind != graph.Keyed {
+		return nil
+	}
+	h, _ := e.Partition.Fn.(operator.HasherMaker)
+	return h
+}
+
+// outputs makes the outgoing edges of a task, by edge id.
+func (b *builder) outputs(at int) (map[int]*edgeOutput, error) {
+	out := map[int]*edgeOutput{}
+	self := b.x.Tasks[at]
+	for _, o := range b.x.Outputs(at) {
+		senders := make([]exchange.Sender, len(o.Channels))
+		for i, ch := range o.Channels {
+			var err error
+			if senders[i], err = b.sender(at, o.Edge, ch); err != nil {
+				return nil, err
+			}
+		}
+		name := b.x.Vertex(at).Name + " -> " + b.x.Job.Vertices[o.Edge.To].Name
+		part, err := partitionOf(o.Edge, int(self.ID.Subtask), len(senders))
+		if err != nil {
+			return nil, err
+		}
+		out[o.Edge.ID] = &edgeOutput{out: exchange.NewOutput(name, part, senders), edge: o.Edge.Edge}
+	}
+	return out, nil
+}
+
+type edgeOutput struct {
+	out  *exchange.Output
+	edge graph.Edge
+}
+
+func (b *builder) sender(from int, e *graph.JobEdge, ch graph.Channel) (exchange.Sender, error) {
+	if ch.Local {
+		return b.inboxes[ch.To].Sender(ch.Index, b.inboxes[from]), nil
+	}
+	return nil, errs.New(errs.CodeBug, errs.ClassBug, e.Edge.Type, "a channel leaves the process of the embedded cluster")
+}
+
+// partitionOf turns the plan's partition into the exchange's.
+func partitionOf(e *graph.JobEdge, subtask, n int) (exchange.Partition, error) {
+	switch p := e.Edge.Partition; p.Kind {
+	case graph.Forward:
+		return exchange.Forward(), nil
+	case graph.Keyed:
+		return exchange.Keyed(), nil
+	case graph.Rebalance:
+		return exchange.Rebalance(subtask), nil
+	case graph.Rescale:
+		return exchange.Rescale(subtask), nil
+	case graph.Shuffle:
+		return exchange.Shuffle(uint64(e.ID)<<32 | uint64(subtask)), nil
+	case graph.Broadcast:
+		return exchange.Broadcast(), nil
+	case graph.Global:
+		return exchange.Global(), nil
+	case graph.Custom:
+		make, ok := p.Fn.(operator.ChooserMaker)
+		if !ok {
+			return exchange.Partition{}, errs.New(errs.CodeBug, errs.ClassBug, e.Edge.Type, "a custom partition holds %T", p.Fn)
+		}
+		choose := make()
+		return exchange.Custom(func(b event.Batch, targets []int32) error {
+			choose(b, n, targets)
+			return nil
+		}), nil
+	default:
+		return exchange.Partition{}, errs.New(errs.CodeBug, errs.ClassBug, e.Edge.Type, "unknown partition %v", p.Kind)
+	}
+}
+
+// opRef names an operator of a task for the control plane.
+func opRef(id ids.TaskID, op int) rpc.OpRef { return rpc.OpRef{Task: id, Op: int32(op)} }

@@ -1,0 +1,71 @@
+package app
+
+import (
+	"log/slog"
+
+	"github.com/weir-stream/weir/config"
+	"github.com/weir-stream/weir/connector"
+	"github.com/weir-stream/weir/internal/clock"
+	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/graph"
+	"github.com/weir-stream/weir/internal/operator/source"
+)
+
+// World is what a process reaches of its surroundings.
+type World struct {
+	Clock clock.Clock
+	FS    connector.FileSystem
+	Log   *slog.Logger
+}
+
+// Program is a plan with what the process that starts it does with the rows sent to it.
+type Program struct {
+	// Graph is what build has described.
+	Graph *graph.Graph
+	// Config holds the job's options.
+	Config *config.Config
+	// Sides takes the payloads that an operator of that name sends to this process, one subtask's in order and several
+	// subtasks' concurrently. Payloads of other operators are dropped.
+	Sides map[string]func(subtask int, payload []byte) error
+}
+
+// Plan is a checked and chained program.
+type Plan struct {
+	Program
+	Job         *graph.JobGraph
+	Warnings    graph.Problems
+	Fingerprint string
+}
+
+// NewPlan checks a program, all of it at once, and chains it.
+func NewPlan(p Program) (*Plan, error) {
+	if p.Graph.Name == "" {
+		p.Graph.Name = p.Config.Get(config.JobName)
+	}
+	opt := graphOptions(p.Config)
+	problems := graph.Check(p.Graph, opt)
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	job, err := graph.Chain(p.Graph, opt)
+	if err != nil {
+		return nil, err
+	}
+	return &Plan{Program: p, Job: job, Warnings: problems.Warnings(), Fingerprint: graph.Fingerprint(p.Graph)}, nil
+}
+
+func graphOptions(c *config.Config) graph.Options {
+	return graph.Options{DefaultParallelism: c.Get(config.Parallelism), DisableChaining: !c.Get(config.OperatorChaining)}
+}
+
+// sourceOf returns the descriptor of an operator of a vertex if it is a source.
+func sourceOf(n *graph.Node) (*source.Descriptor, error) {
+	if !n.Source {
+		return nil, nil
+	}
+	d, ok := n.Factory.(*source.Descriptor)
+	if !ok {
+		return nil, errs.New(errs.CodeBug, errs.ClassBug, n.Label(), "a source node holds %T", n.Factory)
+	}
+	return d, nil
+}

@@ -1,0 +1,167 @@
+package app
+
+import (
+	"context"
+	"runtime/pprof"
+	"strconv"
+	"sync"
+
+	"github.com/weir-stream/weir/connector"
+	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/event"
+	"github.com/weir-stream/weir/internal/graph"
+	"github.com/weir-stream/weir/internal/ids"
+	"github.com/weir-stream/weir/internal/operator"
+	"github.com/weir-stream/weir/internal/rpc"
+	"github.com/weir-stream/weir/internal/task"
+	"github.com/weir-stream/weir/internal/taskmanager"
+)
+
+// running is the tasks of one deployment on one worker.
+type running struct {
+	world    World
+	x        *graph.ExecutionGraph
+	reporter taskmanager.Reporter
+	tasks    []*runningTask
+	byID     map[ids.TaskID]*runningTask
+	ctx      context.Context
+	cancel   context.CancelFunc
+	left     sync.WaitGroup
+	done     chan struct{}
+	started  bool
+}
+
+type runningTask struct {
+	id   ids.TaskID
+	task *task.Task
+	name string
+	// ops names the operators of the chain.
+	ops []string
+}
+
+func newRunning(w World, x *graph.ExecutionGraph, r taskmanager.Reporter) *running {
+	g := &running{world: w, x: x, reporter: r, byID: map[ids.TaskID]*runningTask{}, done: make(chan struct{})}
+	g.ctx, g.cancel = context.WithCancel(context.Background())
+	return g
+}
+
+func (g *running) add(id ids.TaskID, cfg task.Config) {
+	t := &runningTask{id: id, name: operator.Place(cfg.Vertex, int(id.Subtask), cfg.Parallelism)}
+	for _, op := range cfg.Ops {
+		t.ops = append(t.ops, op.Name)
+	}
+	cfg.OnSplitWanted = func(op int) { g.reporter.RequestSplit(opRef(id, op)) }
+	cfg.OnProgress = func(op int, low int64, blocked bool) {
+		g.reporter.Progress(rpc.SourceProgress{Source: opRef(id, op), Watermark: low, Idle: low == event.MaxTime, Blocked: blocked})
+	}
+	cfg.Side = func(op int, payload []byte) error { return g.side(t, op, payload) }
+	t.task = task.New(cfg)
+	g.tasks = append(g.tasks, t)
+	g.byID[id] = t
+}
+
+// side sends rows to the client. Its only failure is the end of the job.
+func (g *running) side(t *runningTask, op int, payload []byte) error {
+	if err := g.reporter.Side(g.ctx, opRef(t.id, op), payload); err != nil {
+		return errs.Canceled
+	}
+	return nil
+}
+
+// Start implements taskmanager.Running.
+func (g *running) Start() {
+	g.started = true
+	for _, t := range g.tasks {
+		g.left.Add(1)
+		g.reporter.Phase(t.id, rpc.PhaseRunning, nil)
+		go g.run(t)
+	}
+	go g.await()
+}
+
+func (g *running) await() {
+	g.left.Wait()
+	g.cancel()
+	close(g.done)
+}
+
+// run is the goroutine of one task.
+func (g *running) run(t *runningTask) {
+	defer g.left.Done()
+	labels := pprof.Labels("job", g.x.Job.Name, "vertex", t.name, "subtask", strconv.Itoa(int(t.id.Subtask)))
+	pprof.Do(g.ctx, labels, func(context.Context) {
+		err := t.task.Run()
+		g.reporter.Metrics(g.metrics(t)...)
+		switch {
+		case err == nil:
+			g.reporter.Phase(t.id, rpc.PhaseFinished, nil)
+		case errs.IsCanceled(err):
+			g.reporter.Phase(t.id, rpc.PhaseCanceled, nil)
+		default:
+			g.reporter.Phase(t.id, rpc.PhaseFailed, err)
+		}
+	})
+}
+
+// AssignSplits implements taskmanager.Running.
+func (g *running) AssignSplits(a *rpc.SplitAssign) {
+	t := g.byID[a.Source.Task]
+	if t == nil {
+		return
+	}
+	splits := make([]connector.Split, len(a.Splits))
+	for i, s := range a.Splits {
+		splits[i] = connector.Split{ID: s.ID, State: s.State}
+	}
+	t.task.AddSplits(splits, a.NoMore)
+}
+
+// AlignTo implements taskmanager.Running.
+func (g *running) AlignTo(a *rpc.AlignTo) {
+	for _, t := range g.tasks {
+		if t.id.Vertex == a.Vertex {
+			t.task.AlignTo(a.Max)
+		}
+	}
+}
+
+// Cancel implements taskmanager.Running.
+func (g *running) Cancel(error) {
+	g.cancel()
+	for _, t := range g.tasks {
+		t.task.Cancel()
+	}
+	if !g.started {
+		for _, t := range g.tasks {
+			g.reporter.Phase(t.id, rpc.PhaseCanceled, nil)
+		}
+		close(g.done)
+	}
+}
+
+// Done implements taskmanager.Running.
+func (g *running) Done() <-chan struct{} { return g.done }
+
+// Metrics implements taskmanager.Running.
+func (g *running) Metrics() []rpc.OpMetrics {
+	var out []rpc.OpMetrics
+	for _, t := range g.tasks {
+		out = append(out, g.metrics(t)...)
+	}
+	return out
+}
+
+// metrics returns the figures of one task's operators.
+func (g *running) metrics(t *runningTask) []rpc.OpMetrics {
+	counts := t.task.Counts()
+	out := make([]rpc.OpMetrics, len(counts))
+	for i, c := range counts {
+		out[i] = rpc.OpMetrics{
+			Op: opRef(t.id, i), RowsIn: c.RowsIn.Load(), RowsOut: c.RowsOut.Load(), Late: c.Late.Load(), Bad: c.Bad.Load(),
+			Watermark: c.WatermarkIn.Load(),
+			Counters:  []rpc.Count{{Name: counterNoTime, Value: c.NoTime.Load()}, {Name: counterUnread, Value: c.Unread.Load()}},
+		}
+	}
+	out[0].Busy, out[0].Idle, out[0].Backpressured = t.task.Times()
+	return out
+}

@@ -1,0 +1,79 @@
+package proc
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/term"
+)
+
+// Process is what a program sees of the process it runs in. Tests make their own; Self is the real one.
+type Process struct {
+	// Program is the program's name without folder and extension.
+	Program string
+	// Args are the command line's arguments without the program.
+	Args []string
+	// Executable is the path of the running binary, for starting workers.
+	Executable string
+	// Environ holds the environment as NAME=VALUE.
+	Environ []string
+	// Stdout and Stderr are the standard streams.
+	Stdout, Stderr io.Writer
+	// Terminal says that Stderr is a terminal, whose lines may be written over.
+	Terminal bool
+	// Width is the terminal's width in columns, 0 if unknown.
+	Width func() int
+	// ReadFile reads a file named on the command line.
+	ReadFile func(name string) ([]byte, error)
+	// Interrupts returns a context that ends at the first SIGINT or SIGTERM; a second one kills the process.
+	Interrupts func(ctx context.Context) (context.Context, context.CancelFunc)
+	// Exit ends the process.
+	Exit func(code int)
+}
+
+// Self returns the process that this code runs in.
+func Self() *Process {
+	exe, err := os.Executable()
+	if err != nil {
+		exe = os.Args[0]
+	}
+	fd := int(os.Stderr.Fd())
+	return &Process{
+		Program:    strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"),
+		Args:       os.Args[1:],
+		Executable: exe,
+		Environ:    os.Environ(),
+		Stdout:     os.Stdout,
+		Stderr:     os.Stderr,
+		Terminal:   term.IsTerminal(fd) && os.Getenv("TERM") != "dumb",
+		Width: func() int {
+			w, _, err := term.GetSize(fd)
+			if err != nil {
+				return 0
+			}
+			return w
+		},
+		ReadFile: os.ReadFile,
+		Interrupts: func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+			context.AfterFunc(ctx, stop) // the next signal has its default effect again
+			return ctx, stop
+		},
+		Exit: os.Exit,
+	}
+}
+
+// Getenv returns the value of an environment variable, or "".
+func (p *Process) Getenv(name string) string {
+	for i := len(p.Environ) - 1; i >= 0; i-- {
+		if k, v, ok := strings.Cut(p.Environ[i], "="); ok && k == name {
+			return v
+		}
+	}
+	return ""
+}

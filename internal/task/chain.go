@@ -1,0 +1,319 @@
+package task
+
+import (
+	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/event"
+	"github.com/weir-stream/weir/internal/exchange"
+	"github.com/weir-stream/weir/internal/operator"
+)
+
+// Op describes one operator of a chain.
+type Op struct {
+	// Name is the operator's label.
+	Name string
+	// Make makes the instance.
+	Make operator.Maker
+	// Next lists the operators of the same chain that this one feeds.
+	Next []Next
+	// Outputs lists the edges that leave the task from this operator.
+	Outputs []Output
+}
+
+// Next is a hand-over within the chain.
+type Next struct {
+	// To is the consumer's index in the chain.
+	To int
+	// Side is the producer's side output, or "".
+	Side string
+	// Hash fills in key hashes on a keyed hand-over, or is nil.
+	Hash operator.HasherMaker
+}
+
+// Output is an edge to other tasks.
+type Output struct {
+	// To sends to the consumer's subtasks.
+	To *exchange.Output
+	// Side is the producer's side output, or "".
+	Side string
+	// Hash fills in key hashes on a keyed edge, or is nil.
+	Hash operator.HasherMaker
+}
+
+// target is where an operator's output goes: a chained operator or an exchange.
+type target struct {
+	side string
+	next *link
+	out  *exchange.Output
+	hash operator.Hasher
+}
+
+func (g *target) take(b event.Batch) error {
+	if g.hash != nil {
+		g.hash(b)
+	}
+	if g.next != nil {
+		return g.next.process(0, b)
+	}
+	return g.out.Emit(b)
+}
+
+// link is an operator at its place in the chain. It is the operator's Collector.
+type link struct {
+	t       *Task
+	op      operator.Operator
+	flusher operator.Flusher // nil if the operator holds nothing back
+	ctx     *operator.Context
+	counts  *operator.Counts
+	name    string
+	main    []target
+	sides   []target
+	holds   bool // the operator emits watermarks itself
+	opened  bool
+}
+
+// process hands a batch to the operator.
+func (l *link) process(input int, b event.Batch) error {
+	add(&l.counts.RowsIn, int64(b.Len()))
+	add(&l.counts.BatchesIn, 1)
+	above := l.t.current
+	l.t.current = l
+	err := l.op.Process(input, b)
+	l.t.current = above
+	return err
+}
+
+// Emit implements operator.Collector.
+func (l *link) Emit(b event.Batch) error {
+	add(&l.counts.RowsOut, int64(b.Len()))
+	add(&l.counts.BatchesOut, 1)
+	return fanOut(l.main, b)
+}
+
+// EmitSide implements operator.Collector.
+func (l *link) EmitSide(name string, b event.Batch) error {
+	readers := 0
+	for i := range l.sides {
+		if l.sides[i].side == name {
+			readers++
+		}
+	}
+	if readers == 0 {
+		add(&l.counts.Unread, int64(b.Len()))
+		b.Release()
+		return nil
+	}
+	for i := range l.sides {
+		if l.sides[i].side != name {
+			continue
+		}
+		if readers--; readers == 0 {
+			return l.sides[i].take(b)
+		}
+		if err := takeCopy(&l.sides[i], b); err != nil {
+			b.Release()
+			return err
+		}
+	}
+	return nil
+}
+
+// wanted reports whether anybody reads the side output.
+func (l *link) wanted(name string) bool {
+	for i := range l.sides {
+		if l.sides[i].side == name {
+			return true
+		}
+	}
+	return false
+}
+
+// fanOut moves b to the last target and copies to the others.
+func fanOut(to []target, b event.Batch) error {
+	if len(to) == 0 {
+		b.Release()
+		return nil
+	}
+	last := len(to) - 1
+	for i := range to[:last] {
+		if err := takeCopy(&to[i], b); err != nil {
+			b.Release()
+			return err
+		}
+	}
+	return to[last].take(b)
+}
+
+// takeCopy hands a copy of b's live rows to the target.
+func takeCopy(to *target, b event.Batch) error {
+	rows := b.Sel()
+	if rows == nil {
+		rows = ascending(b.Len())
+	}
+	for len(rows) > 0 {
+		c := b.New()
+		n := b.CopyTo(c, rows)
+		rows = rows[n:]
+		if err := to.take(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var rowNumbers = func() (all [event.MaxRows]int32) {
+	for i := range all {
+		all[i] = int32(i)
+	}
+	return all
+}()
+
+// ascending returns the row numbers 0..n-1; they must not be changed.
+func ascending(n int) []int32 {
+	if n <= len(rowNumbers) {
+		return rowNumbers[:n]
+	}
+	all := make([]int32, n)
+	for i := range all {
+		all[i] = int32(i)
+	}
+	return all
+}
+
+// each calls f for every target of the link.
+func (l *link) each(f func(g *target) error) error {
+	for i := range l.main {
+		if err := f(&l.main[i]); err != nil {
+			return err
+		}
+	}
+	for i := range l.sides {
+		if err := f(&l.sides[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// watermark brings event time to the operator and, behind what it caused, to its consumers.
+func (l *link) watermark(t int64) error {
+	l.counts.WatermarkIn.Store(t)
+	above := l.t.current
+	l.t.current = l
+	err := l.op.Watermark(t)
+	l.t.current = above
+	if err != nil || l.holds {
+		return err
+	}
+	return l.forward(t)
+}
+
+// forward sends a watermark to the operator's consumers.
+func (l *link) forward(t int64) error {
+	l.counts.WatermarkOut.Store(t)
+	if err := l.flushOwn(); err != nil {
+		return err
+	}
+	return l.each(func(g *target) error {
+		if g.next != nil {
+			return g.next.watermark(t)
+		}
+		return g.out.Event(event.Watermark(t))
+	})
+}
+
+// idle tells the operator or its consumers that the input has become idle or active.
+func (l *link) idle(idle bool) error {
+	if h, ok := l.op.(operator.StatusHandler); ok {
+		return h.InputIdle(idle)
+	}
+	return l.forwardIdle(idle)
+}
+
+func (l *link) forwardIdle(idle bool) error {
+	ev := event.Active()
+	if idle {
+		ev = event.Idle()
+	}
+	return l.each(func(g *target) error {
+		if g.next != nil {
+			return g.next.idle(idle)
+		}
+		return g.out.Event(ev)
+	})
+}
+
+// flushOwn emits what the operator itself holds back.
+func (l *link) flushOwn() error {
+	if l.flusher == nil {
+		return nil
+	}
+	above := l.t.current
+	l.t.current = l
+	err := l.flusher.Flush()
+	l.t.current = above
+	return err
+}
+
+// flush emits what the operator, its consumers in the chain, and its outputs hold back.
+func (l *link) flush() error {
+	if err := l.flushOwn(); err != nil {
+		return err
+	}
+	return l.each(func(g *target) error {
+		if g.next != nil {
+			return g.next.flush()
+		}
+		return g.out.Flush()
+	})
+}
+
+// endInput tells the operator that one of its inputs has ended.
+func (l *link) endInput(input int) error {
+	e, ok := l.op.(operator.InputEnder)
+	if !ok {
+		return nil
+	}
+	l.t.current = l
+	return e.EndInput(input)
+}
+
+// finish ends the operator and then its consumers, whose only input it is.
+func (l *link) finish() error {
+	l.t.current = l
+	if f, ok := l.op.(operator.Finisher); ok {
+		if err := f.Finish(); err != nil {
+			return err
+		}
+	}
+	if err := l.flushOwn(); err != nil {
+		return err
+	}
+	return l.each(func(g *target) error {
+		if g.next == nil {
+			return g.out.Event(event.End())
+		}
+		if err := g.next.endInput(0); err != nil {
+			return err
+		}
+		return g.next.finish()
+	})
+}
+
+// barrier makes the operator flush and take its snapshot, and sends the barrier on.
+func (l *link) barrier(b event.Barrier) error {
+	if err := l.flushOwn(); err != nil {
+		return err
+	}
+	if s, ok := l.op.(operator.Snapshotter); ok && b.Purpose != event.PurposeFlush {
+		l.t.current = l
+		if err := s.Snapshot(b); err != nil {
+			return errs.Wrap(err, "", 0, l.ctx.Place(), "snapshot of epoch %d", b.Epoch)
+		}
+	}
+	return l.each(func(g *target) error {
+		if g.next != nil {
+			return g.next.barrier(b)
+		}
+		return g.out.Event(event.OfBarrier(b))
+	})
+}

@@ -1,0 +1,137 @@
+package task
+
+import (
+	"github.com/weir-stream/weir/internal/event"
+	"github.com/weir-stream/weir/internal/operator"
+)
+
+// runSource steps the source at the head until it has finished. Mails come first, so that a source that never runs dry
+// still hears of splits, barriers and cancellation.
+func (t *Task) runSource() error {
+	progress := int64(event.NoTime)
+	blocked := false
+	if err := t.askForSplit(); err != nil {
+		return err
+	}
+	for {
+		if err := t.drainMail(); err != nil {
+			return err
+		}
+		if err := t.room(); err != nil {
+			return err
+		}
+		st := operator.SourceBlocked
+		if !t.waiting {
+			var err error
+			t.current = t.links[0]
+			if st, err = t.source.Step(); err != nil {
+				return err
+			}
+			t.dirty = true
+		}
+		if min, b := t.source.Progress(); t.cfg.OnProgress != nil && (min != progress || b != blocked) {
+			progress, blocked = min, b
+			t.cfg.OnProgress(0, min, b)
+		}
+		if err := t.askForSplit(); err != nil {
+			return err
+		}
+		switch st {
+		case operator.SourceReady:
+			if err := t.tick(); err != nil {
+				return err
+			}
+		case operator.SourceWaiting:
+			t.startWait()
+			if err := t.restSource(); err != nil {
+				return err
+			}
+		case operator.SourceBlocked:
+			if err := t.restSource(); err != nil {
+				return err
+			}
+		case operator.SourceFinished:
+			return t.finishSource()
+		}
+	}
+}
+
+// drainMail runs the mails that have come.
+func (t *Task) drainMail() error {
+	for t.inbox.HasMail() {
+		item, ok, err := t.inbox.Poll()
+		if err != nil || !ok {
+			return err
+		}
+		if err := t.mail(item.Mail); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// room waits until no output would block, and serves mails meanwhile.
+func (t *Task) room() error {
+	for !t.outputsAvailable() {
+		if err := t.inbox.WaitOutput(t.deadline()); err != nil {
+			return err
+		}
+		if err := t.drainMail(); err != nil {
+			return err
+		}
+		if err := t.fireTimers(t.millis()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Task) outputsAvailable() bool {
+	for _, o := range t.outputs {
+		if !o.Available() {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *Task) restSource() error {
+	if t.inbox.HasMail() {
+		return nil
+	}
+	return t.rest()
+}
+
+func (t *Task) askForSplit() error {
+	if t.source.WantSplit() && t.cfg.OnSplitWanted != nil {
+		t.cfg.OnSplitWanted(0)
+	}
+	return nil
+}
+
+// startWait lets the source wait for data on a goroutine of its own, which reports back by mail.
+func (t *Task) startWait() {
+	if t.waiting {
+		return
+	}
+	t.waiting = true
+	t.waiters.Go(func() {
+		err := t.source.Wait(t.ctx)
+		t.Post(func() error {
+			t.waiting = false
+			if t.ctx.Err() != nil {
+				return nil
+			}
+			return err
+		})
+	})
+}
+
+// finishSource sends the final watermark and ends the chain.
+func (t *Task) finishSource() error {
+	t.now = t.millis()
+	if err := t.links[0].forward(event.MaxTime); err != nil {
+		return err
+	}
+	return t.finish()
+}

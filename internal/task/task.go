@@ -1,0 +1,313 @@
+package task
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weir-stream/weir/connector"
+	"github.com/weir-stream/weir/internal/clock"
+	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/event"
+	"github.com/weir-stream/weir/internal/exchange"
+	"github.com/weir-stream/weir/internal/ids"
+	"github.com/weir-stream/weir/internal/keygroup"
+	"github.com/weir-stream/weir/internal/operator"
+	"github.com/weir-stream/weir/internal/statebackend"
+	"github.com/weir-stream/weir/internal/watermark"
+)
+
+// Config is everything a task is made of.
+type Config struct {
+	// ID is the task's identity.
+	ID ids.TaskID
+	// Job and Vertex name the place in messages.
+	Job, Vertex string
+	// Parallelism is that of the vertex.
+	Parallelism int
+	// Ops is the chain, head first, each operator behind its producer.
+	Ops []Op
+	// Inbox receives the input channels; sources have one without channels, for their mails.
+	Inbox *exchange.Inbox
+	// Gates maps each channel of the inbox to the head's input.
+	Gates []int
+	// BatchRows bounds the rows of a batch; 0 is the default of the row type.
+	BatchRows int
+	// BufferTimeout bounds how long a row waits for others; 0 sends each batch at once.
+	BufferTimeout time.Duration
+	// Clock is the processing time.
+	Clock clock.Clock
+	// Log is the job's logger.
+	Log *slog.Logger
+	// OpenState opens the keyed state backend of an operator.
+	OpenState func(statebackend.Config) (statebackend.Keyed, error)
+	// FS is handed to the operators.
+	FS connector.FileSystem
+	// Side carries payloads of an operator of the chain to the process that started the job. May be nil.
+	Side func(op int, payload []byte) error
+	// OnSplitWanted is called on the task's goroutine when a source has nothing left to read. May be nil.
+	OnSplitWanted func(op int)
+	// OnProgress is called on the task's goroutine when a source's progress for watermark alignment has changed. May be nil.
+	OnProgress func(op int, min int64, blocked bool)
+}
+
+// Task is one parallel instance of a vertex. Run is called once; the other methods from any goroutine.
+type Task struct {
+	cfg    Config
+	ctx    context.Context
+	cancel context.CancelFunc
+	inbox  *exchange.Inbox
+	links  []*link
+	source operator.Source // nil if the head reads inputs
+	place  string
+
+	// What follows belongs to the task's goroutine.
+	current   *link // the operator at work, for messages
+	merger    *watermark.Merger
+	inputs    []inputPhase
+	align     alignment
+	timers    timerQueue
+	lastFlush int64 // processing time, ms
+	dirty     bool  // something was emitted since the last flush
+	now       int64 // processing time, ms, read once a batch
+	waiting   bool  // a source's Wait is running
+
+	outputs []*exchange.Output
+
+	waiters sync.WaitGroup
+	started atomic.Int64 // ns, 0 before Run
+	stopped atomic.Int64 // ns, 0 before the end
+	ended   atomic.Bool
+}
+
+// inputPhase counts the open channels of one input.
+type inputPhase struct{ open int }
+
+// New wires a task up. Nothing runs and no operator is made yet.
+func New(cfg Config) *Task {
+	t := &Task{cfg: cfg, inbox: cfg.Inbox, place: operator.Place(cfg.Vertex, int(cfg.ID.Subtask), cfg.Parallelism)}
+	t.ctx, t.cancel = context.WithCancel(context.Background())
+	t.links = make([]*link, len(cfg.Ops))
+	for i, op := range cfg.Ops {
+		t.links[i] = &link{t: t, name: op.Name, counts: newCounts()}
+	}
+	for i, op := range cfg.Ops {
+		t.links[i].wire(op)
+	}
+	return t
+}
+
+func newCounts() *operator.Counts {
+	c := &operator.Counts{}
+	c.WatermarkIn.Store(event.NoTime)
+	c.WatermarkOut.Store(event.NoTime)
+	return c
+}
+
+func (l *link) wire(op Op) {
+	for _, n := range op.Next {
+		l.put(target{side: n.Side, next: l.t.links[n.To]}, n.Hash)
+	}
+	for _, o := range op.Outputs {
+		l.t.outputs = append(l.t.outputs, o.To)
+		l.put(target{side: o.Side, out: o.To}, o.Hash)
+	}
+}
+
+func (l *link) put(g target, hash operator.HasherMaker) {
+	if hash != nil {
+		g.hash = hash()
+	}
+	if g.side == "" {
+		l.main = append(l.main, g)
+	} else {
+		l.sides = append(l.sides, g)
+	}
+}
+
+// Counts returns the counters of the chain's operators, head first.
+func (t *Task) Counts() []*operator.Counts {
+	out := make([]*operator.Counts, len(t.links))
+	for i, l := range t.links {
+		out[i] = l.counts
+	}
+	return out
+}
+
+// Run runs the task to its end and returns nil if its input ended, errs.Canceled after Cancel, or the error that ended it.
+func (t *Task) Run() (err error) {
+	t.started.Store(t.cfg.Clock.Now().UnixNano())
+	defer t.cancel()
+	defer func() {
+		if p := recover(); p != nil {
+			err = t.panicked(p)
+		}
+		err = t.close(err)
+	}()
+	if err := t.open(); err != nil {
+		return err
+	}
+	if t.source != nil {
+		err = t.runSource()
+	} else {
+		err = t.runInputs()
+	}
+	return err
+}
+
+// open makes and opens the operators, consumers first, so that a producer may emit while it opens.
+func (t *Task) open() error {
+	t.now = t.millis()
+	t.lastFlush = t.now
+	for i := len(t.links) - 1; i >= 0; i-- {
+		l := t.links[i]
+		l.op = t.cfg.Ops[i].Make()
+		l.flusher, _ = l.op.(operator.Flusher)
+		_, l.holds = l.op.(operator.WatermarkHolder)
+		l.ctx = t.context(i)
+		t.current, l.opened = l, true
+		if err := l.op.Open(l.ctx, l); err != nil {
+			return errs.Wrap(err, "", 0, l.ctx.Place(), "open failed")
+		}
+	}
+	t.source, _ = t.links[0].op.(operator.Source)
+	if len(t.cfg.Gates) > 0 {
+		t.merger = watermark.NewMerger(len(t.cfg.Gates), watermark.None)
+	}
+	inputs := 0
+	for _, g := range t.cfg.Gates {
+		inputs = max(inputs, g+1)
+	}
+	t.inputs = make([]inputPhase, inputs)
+	for _, g := range t.cfg.Gates {
+		t.inputs[g].open++
+	}
+	t.align = newAlignment(len(t.cfg.Gates))
+	return nil
+}
+
+func (t *Task) context(i int) *operator.Context {
+	l := t.links[i]
+	return &operator.Context{
+		Ctx: t.ctx, Job: t.cfg.Job, Vertex: t.cfg.Vertex, Operator: l.name,
+		Subtask: int(t.cfg.ID.Subtask), Parallelism: t.cfg.Parallelism, BatchRows: t.cfg.BatchRows,
+		Now:    func() int64 { return t.now },
+		Timers: &t.timers, Mailbox: mailbox{t}, Counts: l.counts,
+		Log:           t.cfg.Log.With("operator", l.name, "subtask", t.cfg.ID.Subtask),
+		EmitWatermark: l.forward, EmitIdle: l.forwardIdle, SideWanted: l.wanted,
+		OpenState: func(keyWidth int) (statebackend.Keyed, error) {
+			groups := keygroup.RangeOf(int(t.cfg.ID.Subtask), t.cfg.Parallelism)
+			return t.cfg.OpenState(statebackend.Config{KeyWidth: keyWidth, Groups: groups})
+		},
+		FS: t.cfg.FS, Clock: t.cfg.Clock, Side: t.side(i),
+	}
+}
+
+func (t *Task) side(op int) func([]byte) error {
+	return func(payload []byte) error {
+		if t.cfg.Side == nil {
+			return nil
+		}
+		return t.cfg.Side(op, payload)
+	}
+}
+
+// close closes the operators, consumers last, and says to the outputs how it ended.
+func (t *Task) close(err error) error {
+	t.ended.Store(true)
+	t.cancel()
+	for _, l := range t.links {
+		if !l.opened {
+			continue
+		}
+		if cerr := t.closeOne(l); cerr != nil && err == nil {
+			err = cerr
+		}
+	}
+	for _, o := range t.outputs {
+		o.Close()
+	}
+	t.inbox.Close()
+	t.waiters.Wait()
+	t.stopped.Store(t.cfg.Clock.Now().UnixNano())
+	return err
+}
+
+func (t *Task) closeOne(l *link) (err error) {
+	t.current = l
+	defer func() {
+		if p := recover(); p != nil {
+			err = t.panicked(p)
+		}
+	}()
+	return errs.Wrap(l.op.Close(), "", 0, l.ctx.Place(), "close failed")
+}
+
+func (t *Task) panicked(p any) error {
+	if e, ok := p.(*errs.Error); ok && e.Code == errs.CodeUserPanic {
+		return e
+	}
+	if l := t.current; l != nil && l.ctx != nil {
+		return operator.RowError(l.ctx, p, nil, nil, 0)
+	}
+	return errs.New(errs.CodeBug, errs.ClassBug, t.place, "panic: %v\n%s", p, debug.Stack())
+}
+
+// Times returns how the task has spent its time so far: at work, waiting for input, and waiting for room downstream.
+func (t *Task) Times() (busy, idle, backpressured time.Duration) {
+	from, to := t.started.Load(), t.stopped.Load()
+	if from == 0 {
+		return 0, 0, 0
+	}
+	if to == 0 {
+		to = t.cfg.Clock.Now().UnixNano()
+	}
+	idle, backpressured = t.inbox.Times()
+	return max(0, time.Duration(to-from)-idle-backpressured), idle, backpressured
+}
+
+// Cancel makes the task end as soon as the code that it is in comes back. It may be called at any time, also before Run.
+func (t *Task) Cancel() {
+	t.cancel()
+	t.inbox.Cancel(errs.Canceled)
+}
+
+// Post runs f on the task's goroutine; false after the task's end.
+func (t *Task) Post(f func() error) bool { return !t.ended.Load() && t.inbox.Post(f) }
+
+// AddSplits hands splits to the source at the head of the chain.
+func (t *Task) AddSplits(splits []connector.Split, last bool) bool {
+	return t.Post(func() error {
+		if t.source == nil {
+			return errs.New(errs.CodeBug, errs.ClassBug, t.place, "got splits but has no source")
+		}
+		return t.source.AddSplits(splits, last)
+	})
+}
+
+// AlignTo tells the source up to which watermark it may read.
+func (t *Task) AlignTo(max int64) bool {
+	return t.Post(func() error {
+		if t.source == nil {
+			return nil
+		}
+		return t.source.AlignTo(max)
+	})
+}
+
+func (t *Task) millis() int64 { return t.cfg.Clock.Now().UnixMilli() }
+
+type mailbox struct{ t *Task }
+
+// Post implements operator.Mailbox.
+func (m mailbox) Post(f func() error) bool { return m.t.Post(f) }
+
+// add adds to a counter that only this goroutine writes.
+func add(c *atomic.Int64, n int64) { c.Store(c.Load() + n) }
+
+// String returns the task's place.
+func (t *Task) String() string { return fmt.Sprintf("%s [%v]", t.place, t.cfg.ID) }

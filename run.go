@@ -1,0 +1,167 @@
+package weir
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"time"
+
+	"github.com/weir-stream/weir/internal/app"
+	"github.com/weir-stream/weir/internal/clock"
+	"github.com/weir-stream/weir/internal/event"
+	"github.com/weir-stream/weir/internal/fs"
+	"github.com/weir-stream/weir/internal/graph"
+	"github.com/weir-stream/weir/internal/operator"
+	"github.com/weir-stream/weir/internal/operator/basic"
+	"github.com/weir-stream/weir/internal/operator/sink"
+)
+
+// Result is what is known of a job when it has ended.
+type Result struct {
+	// Job is the job's name.
+	Job string
+	// Duration is how long its tasks ran.
+	Duration time.Duration
+	// Operators are in the order in which build described them.
+	Operators []OperatorResult
+}
+
+// OperatorResult is what one operator counted, added up over its subtasks.
+type OperatorResult struct {
+	// Name and Kind are the operator's; an operator without a name has one made of its kind and number.
+	Name, Kind string
+	// Parallelism is the number of subtasks.
+	Parallelism int
+	// RowsIn and RowsOut count rows; of a source, RowsIn are the rows it read.
+	RowsIn, RowsOut int64
+	// Late counts rows behind the watermark, Bad records that could not be decoded, NoTime rows without event time, and
+	// Unread rows sent to a side output that nobody reads.
+	Late, Bad, NoTime, Unread int64
+	// Counters are the counters that user functions added to, by name.
+	Counters map[string]int64
+}
+
+// Operator returns the operator of that name; ok is false if there is none.
+func (r *Result) Operator(name string) (OperatorResult, bool) {
+	for _, o := range r.Operators {
+		if o.Name == name {
+			return o, true
+		}
+	}
+	return OperatorResult{}, false
+}
+
+func resultOf(r *app.Result) *Result {
+	if r == nil {
+		return nil
+	}
+	out := &Result{Job: r.Job, Duration: r.Duration}
+	for _, f := range r.Operators {
+		out.Operators = append(out.Operators, OperatorResult{Name: f.Name, Kind: f.Kind, Parallelism: f.Parallelism,
+			RowsIn: f.RowsIn, RowsOut: f.RowsOut, Late: f.Late, Bad: f.Bad, NoTime: f.NoTime, Unread: f.Unread, Counters: f.Counters})
+	}
+	return out
+}
+
+// Execute runs the job that env describes on an embedded cluster, in this process, until it ends or ctx does. The result
+// is set also when the job has failed, as far as it is known.
+func (e *Env) Execute(ctx context.Context) (*Result, error) {
+	plan, err := app.NewPlan(e.program())
+	if err != nil {
+		return nil, err
+	}
+	r, err := app.Run(ctx, e.world(), plan, app.RunOptions{})
+	return resultOf(r), err
+}
+
+// Explain returns the plan as text: chains, parallelism, partitioning, state, and the line of the program that each
+// operator comes from. It returns an error that lists all that is wrong with the program.
+func (e *Env) Explain() (string, error) {
+	plan, err := app.NewPlan(e.program())
+	if err != nil {
+		return "", err
+	}
+	return graph.Explain(plan.Job), nil
+}
+
+func (e *Env) program() app.Program {
+	return app.Program{Graph: e.g, Config: e.conf, Sides: e.sides}
+}
+
+func (e *Env) world() app.World {
+	return app.World{Clock: clock.Real{}, FS: app.Files(fs.Real{}), Log: slog.Default()}
+}
+
+// Collect runs the job of the stream's environment and yields the stream's rows as they come, in no particular order. The
+// job is cancelled when the loop is left. An error of the job panics at the end of the loop, unless the loop has been left
+// or ctx has ended; use CollectErr to handle it.
+func (s Stream[T]) Collect(ctx context.Context) iter.Seq[T] {
+	rows := s.CollectErr(ctx)
+	return func(yield func(T) bool) {
+		for v, err := range rows {
+			if err != nil {
+				panic(fmt.Errorf("weir: the job failed: %w", err))
+			}
+			if !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// CollectErr is Collect for loops that handle the job's error: it comes as the last pair, with a zero row.
+func (s Stream[T]) CollectErr(ctx context.Context) iter.Seq2[T, error] {
+	rows := make(chan []T)
+	ctx, cancel := context.WithCancel(ctx)
+	s.collect(func(batch []T) error {
+		select {
+		case rows <- batch:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	return func(yield func(T, error) bool) {
+		defer cancel()
+		failed := make(chan error, 1)
+		go func() {
+			_, err := s.env.Execute(ctx)
+			failed <- err
+			close(rows)
+		}()
+		defer func() { // the job ends before the loop does
+			cancel()
+			for range rows {
+			}
+		}()
+		for batch := range rows {
+			for _, v := range batch {
+				if !yield(v, nil) {
+					return
+				}
+			}
+		}
+		if err := <-failed; err != nil {
+			var zero T
+			yield(zero, err)
+		}
+	}
+}
+
+// collect adds a sink that hands the stream's rows to take, one call at a time for each subtask.
+func (s Stream[T]) collect(take func(rows []T) error) {
+	name := fmt.Sprintf("collect-%d", len(s.env.g.Nodes))
+	s.then(graph.Node{Name: name, Kind: "collect", Sink: true, Factory: operator.Maker(sink.NewCollect[T])})
+	s.env.sides[name] = func(_ int, payload []byte) error {
+		codec, err := basic.RecordsCodec[T]()
+		if err != nil {
+			return err
+		}
+		b, err := codec.Decode(payload)
+		if err != nil {
+			return err
+		}
+		return take(b.(*event.Records[T]).Rows)
+	}
+}
