@@ -163,9 +163,13 @@ func (b *Bound[T]) Session(row T, ts int64) (Window, error) {
 	return Window{Start: ts, End: satAdd(ts, gap)}, nil
 }
 
-// Assign appends the windows of a row to dst, by rising start. The window of count kinds is GlobalWindow. It is the
-// general way; operators use Grid and Session directly.
+// Assign appends the windows of a row to dst, by rising start. The window of count kinds is GlobalWindow. A row without a
+// time (MinInt64) is an error, unless the window is global. It is the general way; operators use Grid and Session directly,
+// and ask for the time before.
 func (b *Bound[T]) Assign(dst []Window, row T, ts int64) ([]Window, error) {
+	if ts == noTime && (b.Grid != nil || b.Merging()) {
+		return dst, &Error{Spec: b.Text, Reason: "a row has no time", Advice: "give the stream event times, or use ProcessingTime"}
+	}
 	switch b.Kind {
 	case KindTumbling, KindSliding:
 		return b.Grid.AppendWindows(dst, ts), nil

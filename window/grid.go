@@ -209,11 +209,16 @@ func (g *Grid) localEdge(q int64) int64 {
 	return q*g.pane + g.originMilli
 }
 
+// cursorPanes is how many panes a Cursor remembers in a zone, where finding one costs a hundred times more.
+const cursorPanes = 8
+
 // Cursor finds panes for rows that mostly come in the order of their times: it looks first whether a row falls into the
 // pane of the row before. It belongs to one goroutine.
 type Cursor struct {
-	grid *Grid
-	pane Window
+	grid   *Grid
+	pane   Window
+	recent [cursorPanes]Window // for grids that are no plain ruler; next is the oldest
+	next   int
 }
 
 // NewCursor returns a cursor over a grid.
@@ -222,7 +227,24 @@ func NewCursor(g *Grid) Cursor { return Cursor{grid: g} }
 // Pane is Grid.PaneOf.
 func (c *Cursor) Pane(ts int64) Window {
 	if ts < c.pane.Start || ts >= c.pane.End {
-		c.pane = c.grid.PaneOf(ts)
+		c.find(ts)
 	}
 	return c.pane
+}
+
+func (c *Cursor) find(ts int64) {
+	ruler := c.grid.clock == nil && c.grid.loc == nil
+	if !ruler {
+		for _, pane := range c.recent {
+			if pane.Start <= ts && ts < pane.End {
+				c.pane = pane
+				return
+			}
+		}
+	}
+	c.pane = c.grid.PaneOf(ts)
+	if !ruler {
+		c.recent[c.next] = c.pane
+		c.next = (c.next + 1) % cursorPanes
+	}
 }

@@ -110,6 +110,9 @@ func TestBindTypes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := b.Assign(nil, "x", noTime); err == nil || !strings.Contains(err.Error(), "no time") {
+		t.Errorf("a row without a time gives %v", err)
+	}
 	if _, err := b.Session("x", 5); err == nil || !strings.Contains(err.Error(), "returned 0s") {
 		t.Errorf("a gap of nothing gives %v", err)
 	}
