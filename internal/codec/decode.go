@@ -21,11 +21,11 @@ func decode(prog []op, src []byte, i int, p unsafe.Pointer) (int, error) {
 		o := &prog[k]
 		at := unsafe.Add(p, uintptr(o.off))
 		left := len(src) - i
+		if left < int(o.n) { // n is 0 where the length is not known beforehand
+			return i, errCopy
+		}
 		switch o.code {
 		case opCopy8:
-			if left < 8 {
-				return i, errCopy
-			}
 			*(*uint64)(at) = binary.LittleEndian.Uint64(src[i:])
 			i += 8
 		case opString:
@@ -42,45 +42,24 @@ func decode(prog []op, src []byte, i int, p unsafe.Pointer) (int, error) {
 			*(*string)(at) = s
 			i = len(src) - len(rest)
 		case opCopy16:
-			if left < 16 {
-				return i, errCopy
-			}
 			*(*[16]byte)(at) = [16]byte(src[i:])
 			i += 16
 		case opCopy24:
-			if left < 24 {
-				return i, errCopy
-			}
 			*(*[24]byte)(at) = [24]byte(src[i:])
 			i += 24
 		case opCopy32:
-			if left < 32 {
-				return i, errCopy
-			}
 			*(*[32]byte)(at) = [32]byte(src[i:])
 			i += 32
 		case opCopy:
-			if left < int(o.n) {
-				return i, errCopy
-			}
 			copy(unsafe.Slice((*byte)(at), int(o.n)), src[i:])
 			i += int(o.n)
 		case opCopy1:
-			if left < 1 {
-				return i, errCopy
-			}
 			*(*byte)(at) = src[i]
 			i++
 		case opCopy2:
-			if left < 2 {
-				return i, errCopy
-			}
 			*(*uint16)(at) = binary.LittleEndian.Uint16(src[i:])
 			i += 2
 		case opCopy4:
-			if left < 4 {
-				return i, errCopy
-			}
 			*(*uint32)(at) = binary.LittleEndian.Uint32(src[i:])
 			i += 4
 		default:
@@ -106,16 +85,13 @@ var (
 func decodeRest(o *op, src []byte, at unsafe.Pointer) (rest []byte, err error) {
 	switch o.code {
 	case opSkip:
-		if len(src) < int(o.n) {
-			return src, errCopy
-		}
 		return src[o.n:], nil
 	case opSkipSchema:
 		rest, err = skip(o.sub.schema, src)
 	case opWiden:
 		rest, err = decodeWiden(o.sub, src, at)
 	case opLoop:
-		return decodeLoop(o.sub, int(o.n), src, at)
+		return decodeLoop(o.sub, o.sub.count, src, at)
 	case opSlice, opSliceBulk:
 		return decodeSlice(o, src, at)
 	case opPointer:

@@ -51,7 +51,7 @@ func encode(prog []op, dst []byte, p unsafe.Pointer) []byte {
 		case opCopy4:
 			dst = binary.LittleEndian.AppendUint32(dst, *(*uint32)(at))
 		case opLoop:
-			for k := range uintptr(o.n) {
+			for k := range uintptr(o.sub.count) {
 				dst = encode(o.sub.prog, dst, unsafe.Add(at, k*o.sub.stride))
 			}
 		default:

@@ -29,7 +29,7 @@ const (
 	opBigInt
 	opBigRat
 	opOpaque
-	opLoop       // n times sub, for arrays
+	opLoop       // sub.count times sub, for arrays
 	opSlice      // count and sub for each element
 	opSliceBulk  // count and the elements' memory
 	opPointer    // null byte and sub
@@ -38,7 +38,8 @@ const (
 	opSkipSchema // decoder: a value of sub.schema is not looked at
 )
 
-// op is an instruction: off is the place in memory relative to the value that the program works on.
+// op is an instruction: off is the place in memory relative to the value that the program works on. n is the number of
+// encoded bytes if it is the same for every value, and 0 otherwise.
 type op struct {
 	code opcode
 	off  uint32
@@ -50,6 +51,7 @@ type op struct {
 type sub struct {
 	prog   []op
 	typ    reflect.Type // of the slice, map, opaque value; the target of a pointer
+	count  int          // elements of an array
 	stride uintptr      // memory from element to element
 	least  int          // decoder: least encoded bytes of an element
 	key    *keyProgram  // of a map
@@ -126,7 +128,9 @@ func compileEncoder(prog []op, n *node, off uintptr) []op {
 		if n.typ.Size() == 0 {
 			return prog
 		}
-		return append(prog, op{code: opLoop, off: uint32(off), n: uint32(n.schema.Len), sub: encoderSub(n)})
+		s := encoderSub(n)
+		s.count = n.schema.Len
+		return append(prog, op{code: opLoop, off: uint32(off), sub: s})
 	case KindSlice:
 		if n.elem.dense {
 			return append(prog, op{code: opSliceBulk, off: uint32(off), sub: encoderSub(n)})
@@ -171,9 +175,9 @@ func compileDecoder(prog []op, st *step, n *node, off uintptr, path string) []op
 	case KindStruct:
 		return compileStructDecoder(prog, st, n, off, path)
 	case KindArray:
-		o.code, o.n = opLoop, uint32(n.schema.Len)
+		o.code, o.sub.count = opLoop, n.schema.Len
 		decoderSub(o.sub, st, n, path+"[]")
-		if o.n == 0 || len(o.sub.prog) == 0 {
+		if o.sub.count == 0 || len(o.sub.prog) == 0 {
 			return prog
 		}
 	case KindSlice:
