@@ -35,7 +35,7 @@ func hostile[T any](t *testing.T, name string, src []byte) {
 	if errs.CodeOf(err) != errs.CodeCorrupt || errCopy == nil {
 		t.Errorf("%s: %v, %v, want %s", name, err, errCopy, errs.CodeCorrupt)
 	}
-	if n > 64<<10 {
+	if n > 64<<10+2*uint64(len(src)) {
 		t.Errorf("%s: %d bytes allocated for %d bytes of input", name, n, len(src))
 	}
 }
@@ -60,6 +60,27 @@ func TestHostileLengthsAllocateNothing(t *testing.T) {
 	}
 }
 
+// vast is a type whose memory is a billion times its encoding.
+type vast struct {
+	X int8
+	//lint:ignore U1000 a field that is not encoded
+	cache [1 << 30]byte
+}
+
+func TestElementsBeyondAllMemoryAreRefused(t *testing.T) {
+	n := 1 << 17 // of 1 GiB each
+	hostile[[]vast](t, "vast", append([]byte{0x81, 0x80, 0x08}, make([]byte, n)...))
+}
+
+func TestDecodeLeavesSharedDigitsAlone(t *testing.T) {
+	c := mustFor[big.Int](t)
+	original := big.NewInt(1000)
+	shared := *original
+	if _, err := c.Decode(c.Append(nil, big.NewInt(7)), &shared); err != nil || shared.Int64() != 7 || original.Int64() != 1000 {
+		t.Errorf("%v and %v, %v", &shared, original, err)
+	}
+}
+
 // url stands for a type that only marshals itself.
 type url struct{ host string }
 
@@ -72,6 +93,7 @@ func TestElementsWithoutContentCostNothing(t *testing.T) {
 	if rest, err := mustFor[[][0]string](t).Decode(src, &v); err != nil || len(rest) != 0 || len(v) != 1<<63-2 {
 		t.Errorf("%d elements, %v", len(v), err)
 	}
+	hostile[[]struct{}](t, "more than an int holds", []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
 	var w []struct{}
 	if _, err := mustFor[[]struct{}](t).DecodeCopy(src, &w); err != nil || len(w) != 1<<63-2 {
 		t.Errorf("%d elements, %v", len(w), err)
@@ -163,6 +185,7 @@ func TestFixedAndPointerFree(t *testing.T) {
 	}
 	type cached struct {
 		A int64
+		//lint:ignore U1000 a field that is not encoded
 		b int64
 	}
 	_, packedFixed := mustFor[packed](t).Fixed()
@@ -251,7 +274,10 @@ func TestOpaqueTypesAndTheirFailure(t *testing.T) {
 
 var errMarshal = errors.New("never")
 
-type stubborn struct{ x int }
+type stubborn struct {
+	//lint:ignore U1000 a struct without fields would need no method
+	x int
+}
 
 func (*stubborn) MarshalBinary() ([]byte, error) { return nil, errMarshal }
 func (*stubborn) UnmarshalBinary([]byte) error   { return errMarshal }

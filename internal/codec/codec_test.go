@@ -77,7 +77,8 @@ type everything struct {
 	Empty struct{}
 	Zeros []struct{}
 	Skip  chan int `weir:"-"`
-	own   string
+	//lint:ignore U1000 a field that is not encoded
+	own string
 }
 
 func fullValue() everything {
@@ -140,7 +141,10 @@ func TestDecodeAliasesItsInput(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	type Meta struct{ ch chan int }
+	type Meta struct {
+		//lint:ignore U1000 a field that is not encoded
+		ch chan int
+	}
 	type Ride struct {
 		Meta struct{ Ch chan int }
 		F    []func()

@@ -281,6 +281,7 @@ func decodeMap(s *sub, src []byte, at unsafe.Pointer) ([]byte, error) {
 		return rest, nil
 	}
 	m := reflect.MakeMapWithSize(s.typ, n)
+	// One key and one value serve for all entries: decoding sets everything that is encoded, and the rest stays zero.
 	key, val := reflect.New(s.typ.Key()), reflect.New(s.typ.Elem())
 	var last []byte
 	for k := range n {
@@ -295,7 +296,6 @@ func decodeMap(s *sub, src []byte, at unsafe.Pointer) ([]byte, error) {
 		if err := s.key.decode(kb, key.UnsafePointer()); err != nil {
 			return src, corrupt(s.path, err)
 		}
-		val.Elem().SetZero()
 		i, err := decode(s.prog, after, 0, val.UnsafePointer())
 		if err != nil {
 			return src, err
