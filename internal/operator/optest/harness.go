@@ -59,7 +59,9 @@ type timer struct {
 // New returns a harness for op with subtask 0 of 1, at processing time 0.
 func New(op operator.Operator) *Harness {
 	h := &Harness{Op: op, side: map[string][]event.Batch{}, clk: clock.NewVirtual(time.UnixMilli(0))}
-	h.Backend = func(c statebackend.Config) (statebackend.Keyed, error) { return paged.NewBackend(c, &paged.Pool{}), nil }
+	h.Backend = func(c statebackend.Config) (statebackend.Keyed, error) {
+		return paged.NewBackend(c, &paged.Pool{}), nil
+	}
 	h.Context = operator.Context{
 		Ctx: context.Background(), Job: "test", Vertex: "test", Operator: "op", Parallelism: 1,
 		Counts: &operator.Counts{}, Log: slog.New(slog.DiscardHandler), Clock: h.clk,

@@ -1,0 +1,141 @@
+package windowop
+
+import (
+	"slices"
+
+	"github.com/weir-stream/weir/internal/operator"
+	"github.com/weir-stream/weir/window"
+)
+
+// advance moves the windows' time to t: windows that end on the way fire, in the order of their ends, and panes that are
+// over are forgotten.
+func (o *panes[K, T, A, R, U]) advance(t int64) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = operator.RowError(o.ctx, p, nil, nil, 0)
+		}
+	}()
+	after := o.time
+	o.time = t
+	for len(o.live) > 0 {
+		w, ok := o.grid.NextEnding(after)
+		if !ok || w.MaxTimestamp() > t {
+			break
+		}
+		in := o.panesOf(w)
+		if len(in) > 0 {
+			if err := o.fire(w, in); err != nil {
+				return err
+			}
+			after = w.MaxTimestamp()
+			o.forget(after)
+			continue
+		}
+		next, ok := o.firstFrom(w.Start)
+		if !ok {
+			break // what is live has fired already and waits for late rows
+		}
+		// No rows until then: go there at once, however many windows lie between.
+		after = max(w.MaxTimestamp(), next.span.Start-1)
+	}
+	o.forget(t)
+	return nil
+}
+
+// firstFrom returns the first live pane that does not end before start.
+func (o *panes[K, T, A, R, U]) firstFrom(start int64) (*pane[A], bool) {
+	i, _ := slices.BinarySearchFunc(o.live, start, func(p *pane[A], start int64) int { return compare(p.span.Start, start) })
+	if i == len(o.live) {
+		return nil, false
+	}
+	return o.live[i], true
+}
+
+// panesOf returns the live panes of a window.
+func (o *panes[K, T, A, R, U]) panesOf(w window.Window) []*pane[A] {
+	by := func(p *pane[A], start int64) int { return compare(p.span.Start, start) }
+	from, _ := slices.BinarySearchFunc(o.live, w.Start, by)
+	to, _ := slices.BinarySearchFunc(o.live, w.End, by)
+	return o.live[from:to]
+}
+
+// forget drops the panes whose last window is over.
+func (o *panes[K, T, A, R, U]) forget(t int64) {
+	n := 0
+	for n < len(o.live) && o.live[n].over <= t {
+		o.slices.drop(o.live[n])
+		o.recycle(o.live[n].accs)
+		n++
+	}
+	if n > 0 {
+		o.live = slices.Delete(o.live, 0, n)
+	}
+}
+
+// fire emits the results of a window.
+func (o *panes[K, T, A, R, U]) fire(w window.Window, in []*pane[A]) error {
+	switch {
+	case len(in) == 1:
+		return in[0].accs.each(func(_ uint64, key []byte, acc *A) error { return o.emit(key, w, acc) })
+	case o.slices != nil:
+		return o.slices.fire(w, in)
+	}
+	return o.fireMerged(w, in)
+}
+
+// fireMerged combines the panes of a window in a scratch table.
+func (o *panes[K, T, A, R, U]) fireMerged(w window.Window, in []*pane[A]) error {
+	if o.merged == nil {
+		t := o.newTable()
+		o.merged = &t
+	}
+	for _, p := range in {
+		if err := o.mergeInto(o.merged, &p.accs); err != nil {
+			return err
+		}
+	}
+	err := o.merged.each(func(_ uint64, key []byte, acc *A) error { return o.emit(key, w, acc) })
+	o.merged.Reset()
+	return err
+}
+
+// mergeInto adds every accumulator of from to that of the same key in to.
+func (o *panes[K, T, A, R, U]) mergeInto(to, from *accumulators[A]) error {
+	merge := o.cfg.Aggregate.Merge
+	return from.each(func(hash uint64, key []byte, acc *A) error {
+		if to.codec == nil {
+			p, _ := to.Upsert(hash, key)
+			merge((*A)(p), acc)
+			return nil
+		}
+		return to.update(hash, key, func(sum *A) { merge(sum, acc) })
+	})
+}
+
+// emit sends a result.
+func (o *panes[K, T, A, R, U]) emit(enc []byte, w window.Window, acc *A) error {
+	var key K
+	if err := o.cfg.Keys.Decode(o.own(enc), &key); err != nil {
+		return err
+	}
+	return o.em.Emit(o.cfg.Make(key, w, o.cfg.Aggregate.Result(acc)), w.MaxTimestamp())
+}
+
+const arenaBytes = 16 << 10
+
+// own copies an encoded key to memory that is never used again, because the strings of a decoded key alias it and the
+// table's memory is recycled. Keys of fixed width hold no strings.
+func (o *panes[K, T, A, R, U]) own(enc []byte) []byte {
+	if o.keyWidth != 0 {
+		return enc
+	}
+	if cap(o.arena)-len(o.arena) < len(enc) {
+		o.arena = make([]byte, 0, max(arenaBytes, len(enc)))
+	}
+	at := len(o.arena)
+	o.arena = append(o.arena, enc...)
+	return o.arena[at:len(o.arena):len(o.arena)]
+}
+
+// merge implements sliderHost.
+func (o *panes[K, T, A, R, U]) merge(acc, from *A) { o.cfg.Aggregate.Merge(acc, from) }

@@ -1,0 +1,392 @@
+package windowop
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/weir-stream/weir/internal/codec"
+	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/event"
+	"github.com/weir-stream/weir/internal/operator"
+	"github.com/weir-stream/weir/internal/operator/basic"
+	"github.com/weir-stream/weir/internal/statebackend/paged"
+	"github.com/weir-stream/weir/window"
+)
+
+// PanesConfig describes a Panes operator. U is the row that it emits.
+type PanesConfig[K, T, A, R, U any] struct {
+	// Window is tumbling or sliding, with the plain trigger and no evictor.
+	Window *window.Bound[T]
+	// Key selects a row's key, Keys encodes it.
+	Key  func(T) K
+	Keys *codec.KeyCodec[K]
+	// Aggregate is what is kept for each key.
+	Aggregate Aggregate[T, A, R]
+	// Make makes the row that is emitted.
+	Make func(key K, w window.Window, r R) U
+	// LateSide is the name of the side output for late rows, or "".
+	LateSide string
+}
+
+// Fits reports whether Panes can serve windows of that kind.
+func Fits[T any](b *window.Bound[T]) bool {
+	return b.Grid != nil && b.Plain && b.EvictBefore == nil && b.EvictAfter == nil
+}
+
+// NewPanes returns the operator.
+func NewPanes[K, T, A, R, U any](cfg PanesConfig[K, T, A, R, U]) operator.Operator {
+	return &panes[K, T, A, R, U]{cfg: cfg, grid: cfg.Window.Grid, processing: cfg.Window.Domain == window.ProcessingTime}
+}
+
+type panes[K, T, A, R, U any] struct {
+	cfg        PanesConfig[K, T, A, R, U]
+	grid       *window.Grid
+	cursor     window.Cursor
+	processing bool
+	ctx        *operator.Context
+	em         *basic.Emitter[U]
+	late       *lateRows[T]
+	accs       *codec.Codec[A] // nil if accumulators lie in place
+	keyWidth   int             // 0 if keys vary
+	time       int64           // the windows' own time: watermark, or processing time of the last firing
+	live       []*pane[A]      // by rising start
+	free       []*paged.Table
+	merged     *accumulators[A] // scratch of fireMerged
+	slices     *slider[A]       // nil unless panes are combined incrementally
+	timer      func()           // cancels the processing-time timer
+
+	in      batchScratch[K]
+	touched []touch[A] // panes that the present batch meets
+	windows []window.Window
+	arena   []byte // encoded keys that emitted rows alias
+}
+
+// pane is a stretch of time with its accumulators.
+type pane[A any] struct {
+	span window.Window
+	last window.Window // the last window that the pane belongs to
+	over int64         // when the pane may be forgotten
+	accs accumulators[A]
+}
+
+// touch is a pane as one batch meets it.
+type touch[A any] struct {
+	span   window.Window
+	pane   *pane[A] // nil if its rows go into no window
+	refire []window.Window
+	amend  bool // the pane has been combined with others already
+	rows   []int32
+}
+
+// batchScratch is memory that is used again for each batch.
+type batchScratch[K any] struct {
+	keys    []K
+	words   []uint64
+	hashes  []uint64
+	out     []unsafe.Pointer
+	buf     []byte
+	offsets []uint32
+}
+
+func (o *panes[K, T, A, R, U]) Open(ctx *operator.Context, out operator.Collector) error {
+	o.ctx, o.em = ctx, basic.NewEmitter[U](out, "", ctx.BatchRows)
+	o.late = newLateRows[T](ctx, out, o.cfg.LateSide)
+	o.cursor = window.NewCursor(o.grid)
+	o.time = event.NoTime
+	if w, fixed := o.cfg.Keys.FixedWidth(); fixed {
+		o.keyWidth = w
+	}
+	c, err := codec.For[A]()
+	if err != nil {
+		return errs.Wrap(err, "", 0, ctx.Place(), "the accumulator cannot be kept as state")
+	}
+	if _, fixed := c.Fixed(); !fixed {
+		o.accs = c
+	}
+	if o.grid.Sliced() && o.cfg.Window.Lateness == 0 {
+		o.slices = newSlider(o)
+	}
+	return nil
+}
+
+// newTable returns an empty table of accumulators.
+func (o *panes[K, T, A, R, U]) newTable() accumulators[A] {
+	a := accumulators[A]{codec: o.accs}
+	if n := len(o.free); n > 0 {
+		a.Table = o.free[n-1]
+		o.free = o.free[:n-1]
+		return a
+	}
+	cfg := paged.Config{KeyWidth: o.keyWidth, Blobs: o.accs != nil}
+	if o.accs == nil {
+		cfg.ValueWidth = a.width()
+	}
+	a.Table = paged.New(cfg)
+	return a
+}
+
+// recycle takes a table back. Its memory returns to the pool of the process, from which the next pane takes it.
+func (o *panes[K, T, A, R, U]) recycle(a accumulators[A]) {
+	a.Reset()
+	if len(o.free) < 4 {
+		o.free = append(o.free, a.Table)
+		return
+	}
+	a.Table.Close()
+}
+
+func (o *panes[K, T, A, R, U]) Process(_ int, b event.Batch) error {
+	in := b.(*event.Records[T])
+	defer in.Release()
+	in.Compact()
+	if o.processing {
+		o.stamp(in)
+	}
+	if err := o.distribute(in); err != nil {
+		return err
+	}
+	for i := range o.touched {
+		t := &o.touched[i]
+		if err := o.take(in, t); err != nil {
+			return err
+		}
+		t.pane, t.refire, t.rows = nil, t.refire[:0], t.rows[:0]
+	}
+	o.touched = o.touched[:0]
+	return o.arm()
+}
+
+// stamp gives rows the processing time, which is their time in processing-time windows.
+func (o *panes[K, T, A, R, U]) stamp(in *event.Records[T]) {
+	now := o.ctx.Now()
+	for i := range in.Times {
+		in.Times[i] = now
+	}
+}
+
+// distribute sorts the rows of a batch by pane. Most batches meet one or two.
+func (o *panes[K, T, A, R, U]) distribute(in *event.Records[T]) error {
+	var t *touch[A]
+	for i, ts := range in.Times {
+		if t == nil || ts < t.span.Start || ts >= t.span.End {
+			if ts == event.NoTime {
+				return operator.RowError(o.ctx, nil, errs.New(errs.CodeRecordTimestamp, errs.ClassFailJob, o.ctx.Place(),
+					"a row without event time reached an event-time window: give the source the option weir.EventTime, or use .ProcessingTime() windows"), in.Rows[i], ts)
+			}
+			t = o.touch(ts)
+		}
+		t.rows = append(t.rows, int32(i))
+	}
+	return nil
+}
+
+// touch returns the batch's entry for the pane of a time.
+func (o *panes[K, T, A, R, U]) touch(ts int64) *touch[A] {
+	for i := range o.touched {
+		if t := &o.touched[i]; ts >= t.span.Start && ts < t.span.End {
+			return t
+		}
+	}
+	n := len(o.touched)
+	o.touched = slices.Grow(o.touched, 1)[:n+1]
+	t := &o.touched[n]
+	t.span, t.pane, t.amend, t.refire, t.rows = o.cursor.Pane(ts), nil, false, t.refire[:0], t.rows[:0]
+	o.windows = o.grid.WindowsOfPane(o.windows[:0], t.span)
+	if len(o.windows) == 0 || o.cfg.Window.Late(o.windows[len(o.windows)-1], o.time) {
+		return t
+	}
+	t.pane = o.paneAt(t.span, o.windows[len(o.windows)-1])
+	t.amend = o.slices.holds(t.span.Start)
+	for _, w := range o.windows {
+		if w.MaxTimestamp() <= o.time && !o.cfg.Window.Late(w, o.time) {
+			t.refire = append(t.refire, w)
+		}
+	}
+	return t
+}
+
+// paneAt finds or makes the live pane of that span.
+func (o *panes[K, T, A, R, U]) paneAt(span, last window.Window) *pane[A] {
+	i, found := slices.BinarySearchFunc(o.live, span.Start, func(p *pane[A], start int64) int {
+		return compare(p.span.Start, start)
+	})
+	if !found {
+		p := &pane[A]{span: span, last: last, over: o.cfg.Window.CleanupTime(last), accs: o.newTable()}
+		o.live = slices.Insert(o.live, i, p)
+	}
+	return o.live[i]
+}
+
+func compare(a, b int64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// take adds a batch's rows of one pane.
+func (o *panes[K, T, A, R, U]) take(in *event.Records[T], t *touch[A]) (err error) {
+	row := 0
+	defer func() {
+		if p := recover(); p != nil {
+			err = operator.RowError(o.ctx, p, nil, in.Rows[row], in.Times[row])
+		}
+	}()
+	if t.pane == nil {
+		for _, i := range t.rows {
+			row = int(i)
+			if !o.cfg.Window.LateRow(in.Times[i], o.time) {
+				continue // between two windows of a slide larger than the size
+			}
+			if err := o.late.take(in.Rows[i], in.Times[i], o.time); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	s := &o.in
+	n := len(t.rows)
+	s.keys, s.hashes = slices.Grow(s.keys[:0], n)[:n], slices.Grow(s.hashes[:0], n)[:n]
+	key := o.cfg.Key
+	for j, i := range t.rows {
+		row = int(i)
+		s.keys[j] = key(in.Rows[i])
+		s.hashes[j] = in.Hash[i]
+	}
+	if o.accs != nil || t.amend || len(t.refire) > 0 {
+		return o.takeEach(in, t, &row)
+	}
+	o.find(&t.pane.accs)
+	add := o.cfg.Aggregate.Add
+	for j, i := range t.rows {
+		row = int(i)
+		add((*A)(s.out[j]), in.Rows[i])
+	}
+	return nil
+}
+
+// find looks up the accumulators of the scratch's keys, all at once.
+func (o *panes[K, T, A, R, U]) find(a *accumulators[A]) {
+	s := &o.in
+	n := len(s.keys)
+	s.out = slices.Grow(s.out[:0], n)[:n]
+	if o.keyWidth == 8 {
+		s.words = slices.Grow(s.words[:0], n)[:n]
+		o.cfg.Keys.Words(s.keys, s.words)
+		a.UpsertBatch64(s.hashes, s.words, s.out, nil)
+		return
+	}
+	s.buf, s.offsets = s.buf[:0], append(s.offsets[:0], 0)
+	for j := range s.keys {
+		s.buf = o.cfg.Keys.Append(s.buf, &s.keys[j])
+		s.offsets = append(s.offsets, uint32(len(s.buf)))
+	}
+	a.UpsertBatch(s.hashes, s.buf, s.offsets, s.out, nil)
+}
+
+// takeEach adds rows one by one: accumulators that must be encoded, and rows that make windows fire again.
+func (o *panes[K, T, A, R, U]) takeEach(in *event.Records[T], t *touch[A], row *int) error {
+	s := &o.in
+	for j, i := range t.rows {
+		*row = int(i)
+		s.buf = o.cfg.Keys.Append(s.buf[:0], &s.keys[j])
+		add := func(acc *A) { o.cfg.Aggregate.Add(acc, in.Rows[i]) }
+		if err := t.pane.accs.update(s.hashes[j], s.buf, add); err != nil {
+			return err
+		}
+		if t.amend {
+			if err := o.slices.amend(t.span.Start, s.hashes[j], s.buf, add); err != nil {
+				return err
+			}
+		}
+		for _, w := range t.refire {
+			if err := o.refire(w, s.keys[j], s.hashes[j], s.buf); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// refire emits a window again for one key.
+func (o *panes[K, T, A, R, U]) refire(w window.Window, key K, hash uint64, enc []byte) error {
+	var sum, scratch A
+	for _, p := range o.panesOf(w) {
+		acc, err := p.accs.read(hash, enc, &scratch)
+		if err != nil {
+			return err
+		}
+		if acc != nil {
+			o.cfg.Aggregate.Merge(&sum, acc)
+		}
+	}
+	return o.em.Emit(o.cfg.Make(key, w, o.cfg.Aggregate.Result(&sum)), w.MaxTimestamp())
+}
+
+// Flush implements operator.Flusher.
+func (o *panes[K, T, A, R, U]) Flush() error {
+	if err := o.em.Flush(); err != nil {
+		return err
+	}
+	return o.late.flush()
+}
+
+// Watermark implements operator.Operator.
+func (o *panes[K, T, A, R, U]) Watermark(t int64) error {
+	if o.processing {
+		return nil
+	}
+	return o.advance(t)
+}
+
+// Finish implements operator.Finisher. Windows in processing time that the end of the input finds open fire, although
+// their time has not come: their rows would be lost otherwise.
+func (o *panes[K, T, A, R, U]) Finish() error {
+	if !o.processing {
+		return nil
+	}
+	return o.advance(finalTime)
+}
+
+// arm sets the timer of the next window in processing time.
+func (o *panes[K, T, A, R, U]) arm() error {
+	if !o.processing || o.timer != nil || len(o.live) == 0 {
+		return nil
+	}
+	w, ok := o.grid.NextEnding(max(o.time, o.live[0].span.Start-1))
+	if !ok {
+		return nil
+	}
+	o.timer = o.ctx.Timers.At(w.MaxTimestamp(), func(now int64) error {
+		o.timer = nil
+		if err := o.advance(now); err != nil {
+			return err
+		}
+		return o.arm()
+	})
+	return nil
+}
+
+func (o *panes[K, T, A, R, U]) Close() error {
+	o.em.Drop()
+	o.late.drop()
+	if o.timer != nil {
+		o.timer()
+		o.timer = nil
+	}
+	for _, p := range o.live {
+		p.accs.Close()
+	}
+	for _, t := range o.free {
+		t.Close()
+	}
+	if o.merged != nil {
+		o.merged.Close()
+	}
+	o.slices.close()
+	o.live, o.free, o.merged, o.slices = nil, nil, nil, nil
+	return nil
+}
