@@ -2,7 +2,6 @@ package timer
 
 import (
 	"cmp"
-	"encoding/binary"
 	"math"
 	"slices"
 
@@ -81,8 +80,8 @@ func (r *run) add(s *slab, key statebackend.Key, ns []byte, t int64, op uint32) 
 	if o.log.tail != tail {
 		o.list.chunks = append(o.list.chunks, chunk)
 	}
-	off := int(binary.LittleEndian.Uint32(chunk[4:])) - n
-	ref := recordRef((len(o.list.chunks)-1)<<refBits | off/8)
+	off := int(o.log.used) - n
+	ref := refOf(len(o.list.chunks)-1, off, record(chunk[off:]))
 	r.push(pending{t, key.Hash, ref})
 }
 

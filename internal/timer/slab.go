@@ -83,14 +83,24 @@ func (s *slab) put(r chunkRef) {
 // chain is a log: a list of chunks with the last one at hand. It lies in pointer-free memory.
 type chain struct {
 	head, tail chunkRef
+	// used is the number of bytes in use of the last chunk. Its header says so only after seal: the header is another
+	// cache line than the one that is written.
+	used uint32
+}
+
+// seal brings the header of the last chunk up to date.
+func (s *slab) seal(c *chain) {
+	if c.tail != 0 {
+		binary.LittleEndian.PutUint32(s.chunk(c.tail)[4:], c.used)
+	}
 }
 
 // room returns n bytes at the end of the chain to write a record into. n is a multiple of 8.
 func (s *slab) room(c *chain, n int) []byte {
 	if c.tail != 0 {
 		b := s.chunk(c.tail)
-		if used := int(binary.LittleEndian.Uint32(b[4:])); used+n <= len(b) {
-			binary.LittleEndian.PutUint32(b[4:], uint32(used+n))
+		if used := int(c.used); used+n <= len(b) {
+			c.used += uint32(n)
 			return b[used : used+n]
 		}
 	}
@@ -102,12 +112,11 @@ func (s *slab) room(c *chain, n int) []byte {
 	if c.tail == 0 {
 		c.head = r
 	} else {
+		s.seal(c)
 		binary.LittleEndian.PutUint32(s.chunk(c.tail), uint32(r))
 	}
-	c.tail = r
-	b := s.chunk(r)
-	binary.LittleEndian.PutUint32(b[4:], uint32(chunkHead+n))
-	return b[chunkHead : chunkHead+n]
+	c.tail, c.used = r, uint32(chunkHead+n)
+	return s.chunk(r)[chunkHead : chunkHead+n]
 }
 
 // drop frees the chunks of the chain.

@@ -13,9 +13,17 @@ type entry struct {
 	ref recordRef
 }
 
-// recordRef finds a record in a list of chunks: which chunk, and where in it in units of 8 bytes. A younger record of a
-// log has a larger reference.
+// recordRef finds a record in a list of chunks: which chunk, where in it in units of 8 bytes, and in the lowest bit
+// whether it deletes. A younger record of a log has a larger reference.
 type recordRef uint64
+
+func refOf(chunk, off int, r record) recordRef {
+	ref := recordRef(chunk<<refBits|off/8) << 1
+	if r.deletes() {
+		ref |= 1
+	}
+	return ref
+}
 
 const refBits = 24
 
@@ -30,6 +38,7 @@ type listing struct {
 
 // open lists the chunks of c.
 func (l *listing) open(s *slab, c chain) {
+	s.seal(&c)
 	l.chunks = l.chunks[:0]
 	for r := c.head; r != 0; {
 		b := s.chunk(r)
@@ -39,6 +48,7 @@ func (l *listing) open(s *slab, c chain) {
 }
 
 func (l *listing) record(r recordRef) record {
+	r >>= 1
 	return record(l.chunks[r>>refBits][r&(1<<refBits-1)*8:])
 }
 
@@ -48,7 +58,7 @@ func (l *listing) entries(es []entry) []entry {
 		used := int(binary.LittleEndian.Uint32(b[4:]))
 		for off := chunkHead; off < used; {
 			r := record(b[off:])
-			es = append(es, entry{entryKey(r.time(), r.hash()), recordRef(i<<refBits | off/8)})
+			es = append(es, entry{entryKey(r.time(), r.hash()), refOf(i, off, r)})
 			off += r.size()
 		}
 	}
@@ -110,7 +120,7 @@ func (l *listing) resolve(es []entry) []entry {
 		if i+1 < len(es) && es[i+1].k == e.k && l.record(e.ref).compare(l.record(es[i+1].ref)) == 0 {
 			continue
 		}
-		if !l.record(e.ref).deletes() {
+		if e.ref&1 == 0 {
 			live = append(live, e)
 		}
 	}
