@@ -43,7 +43,7 @@ type LinkConfig struct {
 	Compression Compression
 	// MaxFrame bounds the bytes of an encoded batch, MaxQueued what waits for the connection.
 	MaxFrame, MaxQueued int
-	// HandshakeTimeout bounds the handshake, AliveEvery is the time after which a silent link says that it lives,
+	// HandshakeTimeout bounds the handshake, AliveEvery is how often a link says that it lives,
 	// PeerTimeout the silence after which the peer counts as lost, CloseTimeout how long Close waits for the peer.
 	HandshakeTimeout, AliveEvery, PeerTimeout, CloseTimeout time.Duration
 }
@@ -78,10 +78,10 @@ type Link struct {
 	conn net.Conn
 	peer Peer
 
-	heard, wrote atomic.Bool // since the last tick
-	full         atomic.Bool // queued has reached MaxQueued; written under mu
-	silent       int         // ticks without a sign of the peer; used by tick only
-	done         chan struct{}
+	heard  atomic.Bool // since the last tick
+	full   atomic.Bool // queued has reached MaxQueued; written under mu
+	silent int         // ticks without a sign of the peer; used by tick only
+	done   chan struct{}
 
 	mu struct {
 		xsync.Mutex
@@ -316,7 +316,6 @@ func (l *Link) writeLoop() {
 			l.fail(l.lost(err, "writing"))
 			return
 		}
-		l.wrote.Store(true)
 		l.written(frames)
 		clear(frames)
 		if last {
@@ -509,7 +508,7 @@ func (l *Link) tick() {
 	if l.mu.err != nil {
 		return
 	}
-	if !l.wrote.Swap(false) && len(l.mu.frames) == 0 && !l.mu.closing {
+	if len(l.mu.frames) == 0 && !l.mu.closing {
 		l.push(endFrame(beginFrame(l.spare()), header{kind: frameAlive}))
 	}
 	l.mu.timer.Reset(l.cfg.AliveEvery)
