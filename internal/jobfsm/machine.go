@@ -252,8 +252,8 @@ func (m *Machine) stepTaskMoved(e TaskMoved) {
 	if e.Phase == TaskFailed {
 		m.fail(e.Cause, rankOf(e.Cause), -1)
 	} else if e.Phase == TaskCanceled && !m.phase.stopping() {
-		cause := errs.New(errs.CodeBug, errs.ClassBug, "task "+e.Task.String(), "it says that it was cancelled, but nobody has asked for that")
-		m.fail(cause, rankRoot, -1)
+		m.fail(errs.New(errs.CodeCanceled, errs.ClassCanceled, "task "+e.Task.String(),
+			"it was cancelled by worker %s, not by the job's master", e.Worker), rankConsequence, -1)
 	}
 }
 

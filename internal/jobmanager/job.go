@@ -7,6 +7,7 @@ import (
 
 	"github.com/weir-stream/weir/internal/clock"
 	"github.com/weir-stream/weir/internal/ids"
+	"github.com/weir-stream/weir/internal/jobfsm"
 	"github.com/weir-stream/weir/internal/rpc"
 )
 
@@ -30,6 +31,31 @@ type Job struct {
 	Options []rpc.Option
 	// Sources are the job's sources; one that is not listed gets no splits.
 	Sources []Source
+}
+
+// tasks lists all tasks with their workers, by vertex, then subtask.
+func (j *Job) tasks() []jobfsm.PlacedTask {
+	var out []jobfsm.PlacedTask
+	for v, workers := range j.Placement {
+		for s, w := range workers {
+			out = append(out, jobfsm.PlacedTask{Task: ids.TaskID{Vertex: ids.VertexID(v), Subtask: int32(s)}, Worker: j.Workers[w]})
+		}
+	}
+	return out
+}
+
+// operatorName names an operator for people.
+func (j *Job) operatorName(k sourceKey) string {
+	if int(k.vertex) < len(j.VertexNames) {
+		return j.VertexNames[k.vertex]
+	}
+	return ids.VertexID(k.vertex).String()
+}
+
+// valid reports whether an operator reference from outside names a task of the job.
+func (j *Job) valid(r rpc.OpRef) bool {
+	v, s := r.Task.Vertex, r.Task.Subtask
+	return v >= 0 && int(v) < len(j.Placement) && s >= 0 && int(s) < len(j.Placement[v])
 }
 
 // Source is one source operator of the plan.
@@ -82,6 +108,36 @@ type Config struct {
 	Processes bool
 	// Kill ends a worker process that does not end by itself. It must not block. nil if workers cannot be killed.
 	Kill func(worker ids.WorkerID, reason string)
+	// Stuck is told of tasks that do not stop although they were cancelled, with the stacks of their process. It must not
+	// block. May be nil: they are logged.
+	Stuck func(worker ids.WorkerID, stuck *rpc.TaskStacks)
 	// Phase is told of each change of the job's phase, in order, by the goroutine of Run. It must not block. May be nil.
 	Phase func(phase string)
+}
+
+func (c *Config) setDefaults() {
+	setDefault(&c.JoinTimeout, 60*time.Second)
+	setDefault(&c.StopTimeout, 200*time.Second)
+	setDefault(&c.HeartbeatTimeout, 50*time.Second)
+	setDefault(&c.ExitTimeout, 500*time.Millisecond)
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+}
+
+func setDefault(d *time.Duration, v time.Duration) {
+	if *d == 0 {
+		*d = v
+	}
+}
+
+func (c *Config) deadline(d jobfsm.Deadline) time.Duration {
+	switch d {
+	case jobfsm.DeadlineJoin:
+		return c.JoinTimeout
+	case jobfsm.DeadlineStop:
+		return c.StopTimeout
+	default:
+		return c.ExitTimeout
+	}
 }

@@ -1,0 +1,77 @@
+package jobmanager
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/weir-stream/weir/internal/ids"
+	"github.com/weir-stream/weir/internal/rpc"
+	"github.com/weir-stream/weir/internal/xsync"
+)
+
+// Progress is how a job stands.
+type Progress struct {
+	// Phase is the job's phase ("running").
+	Phase string
+	// Tasks counts the tasks by phase.
+	Tasks map[string]int
+	// Operators are the last figures of every operator that has reported any, by vertex, operator, subtask.
+	Operators []rpc.OpMetrics
+}
+
+// figures keeps what workers report for whoever asks, from any goroutine.
+type figures struct {
+	mu struct {
+		xsync.Mutex
+		phase string
+		tasks map[ids.TaskID]string
+		ops   map[rpc.OpRef]rpc.OpMetrics
+	}
+}
+
+func newFigures(job *Job) *figures {
+	f := &figures{}
+	f.mu.ops = map[rpc.OpRef]rpc.OpMetrics{}
+	f.mu.tasks = map[ids.TaskID]string{}
+	f.mu.phase = "created"
+	for _, t := range job.tasks() {
+		f.mu.tasks[t.Task] = "created"
+	}
+	return f
+}
+
+func (f *figures) setPhase(p string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mu.phase = p
+}
+
+func (f *figures) setTask(t ids.TaskID, phase string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mu.tasks[t] = phase
+}
+
+func (f *figures) store(ops []rpc.OpMetrics) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, m := range ops {
+		f.mu.ops[m.Op] = m
+	}
+}
+
+func (f *figures) progress() Progress {
+	f.mu.Lock()
+	p := Progress{Phase: f.mu.phase, Tasks: map[string]int{}, Operators: make([]rpc.OpMetrics, 0, len(f.mu.ops))}
+	for _, phase := range f.mu.tasks {
+		p.Tasks[phase]++
+	}
+	for _, m := range f.mu.ops {
+		p.Operators = append(p.Operators, m)
+	}
+	f.mu.Unlock()
+	slices.SortFunc(p.Operators, func(a, b rpc.OpMetrics) int {
+		return cmp.Or(cmp.Compare(a.Op.Task.Vertex, b.Op.Task.Vertex), cmp.Compare(a.Op.Op, b.Op.Op), cmp.Compare(a.Op.Task.Subtask, b.Op.Task.Subtask))
+	})
+	return p
+}
