@@ -333,3 +333,21 @@ func deep(n int) int {
 	}
 	return deep(n-1) + pad[n%64]
 }
+
+// A used row must not lend its unencoded fields to the row that is decoded into it.
+func TestUnencodedFieldsBecomeZero(t *testing.T) {
+	type row struct {
+		A    int
+		Skip string `weir:"-"`
+		own  int
+	}
+	c := mustFor[row](t)
+	enc := c.Append(nil, &row{A: 1, Skip: "s", own: 2})
+	one, used := row{5, "old", 6}, []row{{5, "old", 6}, {7, "old", 8}}
+	if _, err := c.Decode(enc, &one); err != nil || one != (row{A: 1}) {
+		t.Errorf("%+v, %v", one, err)
+	}
+	if rows, _, err := c.DecodeRows(enc, 1, used[:1]); err != nil || rows[1] != (row{A: 1}) || rows[0] != (row{5, "old", 6}) {
+		t.Errorf("%+v, %v", rows, err)
+	}
+}

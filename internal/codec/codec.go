@@ -46,7 +46,6 @@ func For[T any]() (*Codec[T], error) {
 }
 
 // ForSchema returns a codec that decodes bytes of the schema old into T as Resolve allows, and encodes T as For does.
-// Each Decode clears the value first, fields without an encoding included.
 func ForSchema[T any](old *Schema) (*Codec[T], error) {
 	c, n, err := encoderFor[T](reflect.TypeFor[T]())
 	if err != nil {
@@ -73,7 +72,7 @@ func (c *Codec[T]) decodeFrom(old *Schema, n *node) error {
 		return err
 	}
 	least, _ := old.width()
-	c.source, c.least, c.zeroes = old, int(least), !plan.Identical()
+	c.source, c.least, c.zeroes = old, int(least), !plan.Identical() || len(c.ignored) > 0
 	c.bulk = plan.Identical() && n.dense && n.plain
 	c.dec = frequent(compileDecoder(nil, plan.root, n, 0, shortName(n.typ)))
 	return nil
@@ -107,8 +106,8 @@ func reflects(prog []op) bool {
 // Schema describes the bytes that Append writes.
 func (c *Codec[T]) Schema() *Schema { return c.schema }
 
-// Ignored lists the Go paths of fields that are not encoded: unexported ones and those tagged `weir:"-"`. They keep
-// what they have on decoding. A plan may warn about them: they survive neither a network nor a checkpoint.
+// Ignored lists the Go paths of fields that are not encoded: unexported ones and those tagged `weir:"-"`. They are
+// zero after decoding. A plan may warn about them: they survive neither a network nor a checkpoint.
 func (c *Codec[T]) Ignored() []string { return c.ignored }
 
 // Fixed says that T holds no string, slice, map or pointer and no field without encoding, so that its memory may be
@@ -162,8 +161,8 @@ func memory[T any](rows []T) []byte {
 // Decode reads one value from the start of src and returns what follows it.
 //
 // Strings and byte slices in *v ALIAS src: they are valid as long as src is neither changed nor used again. Slices, maps
-// and pointers are made anew and never share memory with what *v had before. Fields without an encoding are left alone.
-// After an error *v is undefined and rest is src.
+// and pointers are made anew and never share memory with what *v had before. Fields without an encoding become zero:
+// the value may be a used one. After an error *v is undefined and rest is src.
 func (c *Codec[T]) Decode(src []byte, v *T) (rest []byte, err error) {
 	if size := int(unsafe.Sizeof(*v)); c.bulk && size <= len(src) {
 		copy(unsafe.Slice((*byte)(unsafe.Pointer(v)), size), src)

@@ -5,7 +5,7 @@
 // slice, map or pointer. The bytes are described in docs/format/codec.md, those of keys in docs/format/key.md.
 //
 // What is encoded: the exported fields of structs, as in encoding/json. Fields of embedded structs count as fields of
-// the outer one. Unexported fields are ignored (Codec.Ignored lists them); a struct with nothing but unexported fields
+// the outer one. Unexported fields are ignored and decode to zero (Codec.Ignored lists them); a struct with nothing but unexported fields
 // is refused, unless it has MarshalBinary and UnmarshalBinary. The tag `weir:"name"` sets a field's id, `weir:"-"`
 // leaves the field out, `weir:"name,was=old"` tells Resolve about an earlier id. Recursive types, interfaces, functions
 // and channels are refused. In a key every field counts, since a key is what == compares.

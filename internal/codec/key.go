@@ -353,10 +353,3 @@ func readKeyAddr(code keyCode, src []byte) (a netip.Addr, rest []byte, err error
 	}
 	return a, rest, nil
 }
-
-// KeyEncodable reports whether t can be a key, with the reason if it cannot.
-func KeyEncodable(t reflect.Type) error {
-	var b keyBuilder
-	_, err := b.build(t, shortName(t), true)
-	return errs.Wrap(err, errs.CodeCodec, errs.ClassUser, "", "")
-}

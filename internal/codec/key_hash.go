@@ -68,9 +68,16 @@ func (c *KeyCodec[K]) HashAll(keys []K, out []uint64) {
 		for i := range keys {
 			out[i] = xxh3.HashString(*(*string)(unsafe.Pointer(&keys[i])))
 		}
-	default:
+	case hashRaw:
 		for i := range keys {
-			out[i] = c.prog.hash(unsafe.Pointer(&keys[i]), c.fast)
+			out[i] = c.prog.hash(unsafe.Pointer(&keys[i]), hashRaw)
+		}
+	default:
+		var stack [hashStackBytes]byte // cleared once for all keys
+		buf := stack[:0]
+		for i := range keys {
+			buf = c.prog.encode(buf[:0], unsafe.Pointer(&keys[i]))
+			out[i] = xxh3.Hash(buf)
 		}
 	}
 }
