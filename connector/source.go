@@ -54,7 +54,8 @@ type Source[T any] interface {
 	Reader(ctx ReaderContext) (Reader[T], error)
 }
 
-// MaxParallelism is implemented by sources that cannot be read by more than that many readers (1 for a Go channel).
+// MaxParallelism is implemented by sources that cannot be read by more than that many readers (1 for a Go channel), and by
+// sinks that cannot be written by more than that many writers (1 for a single file). 0 means no limit.
 type MaxParallelism interface {
 	MaxParallelism() int
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/weir-stream/weir/connector"
 	"github.com/weir-stream/weir/format"
 	"github.com/weir-stream/weir/format/csv"
+	"github.com/weir-stream/weir/format/json"
 )
 
 // CSV reads rows of struct type T from CSV files. pattern is a path, a directory, or a path with the wildcards of
@@ -15,6 +16,11 @@ import (
 func CSV[T any](pattern string, opts ...Option) connector.Source[T] {
 	o := newOptions(pattern, opts)
 	return &source[T]{format: csv.New[T](o.dialect), opts: o}
+}
+
+// JSON reads rows of type T from files with one JSON value a line.
+func JSON[T any](pattern string, opts ...Option) connector.Source[T] {
+	return From(json.New[T](json.Options{}), pattern, opts...)
 }
 
 // From reads rows in any format.
