@@ -4,8 +4,11 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -132,6 +135,80 @@ func TestLateAsFlink(t *testing.T) {
 		}
 		if !slices.Equal(o.out, want) {
 			t.Errorf("%s gives\n%q, Flink\n%q", spec, o.out, want)
+		}
+	}
+}
+
+// The specs of testdata/flink_2.3.0_operator.txt, by number.
+func operatorSpecs() []Spec {
+	far := func(a, b int) float64 { return math.Abs(float64(a - b)) }
+	ten, twenty, six, lateSix := Tumbling(ms(10)), Tumbling(ms(20)), Session(ms(6)), Session(ms(6)).AllowedLateness(ms(8))
+	return []Spec{
+		ten,
+		ten.AllowedLateness(ms(5)),
+		ten.Offset(ms(3)),
+		Sliding(ms(10), ms(4)).AllowedLateness(ms(3)),
+		six,
+		lateSix,
+		ten.Trigger(OnCount(3)),
+		ten.AllowedLateness(ms(5)).Trigger(Purging(OnCount(2))),
+		twenty.AllowedLateness(ms(10)).Trigger(EveryEventTime(ms(7))),
+		six.Trigger(EveryEventTime(ms(5))),
+		lateSix.Trigger(Purging(OnEventTime())),
+		twenty.AllowedLateness(ms(8)).Evictor(KeepLast(2)),
+		Sliding(ms(15), ms(5)).Evictor(KeepWithin(ms(4))),
+		Global().Trigger(Purging(OnCount(3))),
+		Global().Trigger(OnCount(2)).Evictor(KeepLast(4)),
+		lateSix.Trigger(OnCount(3)),
+		Global().Trigger(OnDelta(3000, far)),
+		Sliding(ms(3), ms(7)),
+		twenty.Trigger(Purging(OnDelta(2000, far))),
+		lateSix.Evictor(KeepLast(2).After()),
+		SessionDynamic(func(row int) time.Duration { return ms(int64(row%9) + 1) }).AllowedLateness(ms(5)),
+		twenty.AllowedLateness(ms(8)).Evictor(KeepNear(4000, far)),
+	}
+}
+
+// What comes out, results and late rows, is what came out of Flink: the same lines, whatever their order among windows that
+// fire at one watermark.
+func TestOperatorAsFlink(t *testing.T) {
+	text, err := os.ReadFile("testdata/flink_2.3.0_operator.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	specs := operatorSpecs()
+	scenarios := strings.Split(string(text), "spec ")[1:]
+	if len(scenarios) != 3*len(specs) {
+		t.Errorf("%d scenarios, want %d", len(scenarios), 3*len(specs))
+	}
+	for _, scenario := range scenarios {
+		lines := strings.Split(strings.TrimSpace(scenario), "\n")
+		number, script, _ := strings.Cut(lines[0], ":")
+		i, err := strconv.Atoi(number)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := newToy(t, specs[i], func(rows []int) string { return fmt.Sprintf("%d %s", len(rows), sum(rows)) })
+		for step := range strings.FieldsSeq(script) {
+			var row int
+			var at int64
+			if _, err := fmt.Sscanf(step, "wm=%d", &at); err == nil {
+				o.advance(EventTime, at)
+			} else if _, err := fmt.Sscanf(step, "%d@%d", &row, &at); err == nil {
+				o.row(row, at)
+			} else {
+				t.Fatalf("step %q", step)
+			}
+		}
+		o.advance(EventTime, endOfTime)
+		for _, row := range o.late {
+			o.out = append(o.out, fmt.Sprintf("late %d", row))
+		}
+		want := lines[1:]
+		slices.Sort(want)
+		slices.Sort(o.out)
+		if !slices.Equal(o.out, want) {
+			t.Errorf("%s:%s\n got %q\nwant %q", specs[i], script, o.out, want)
 		}
 	}
 }
