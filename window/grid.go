@@ -166,11 +166,9 @@ func (g *Grid) index(ts int64) int64 {
 	if g.loc == nil {
 		return g.localIndex(ts)
 	}
+	// The clock shows q units or more at ts, so edge q is not behind it. Where the clock went back, a further edge may have
+	// been shown before.
 	q := g.localIndex(ts + offsetAt(ts, g.loc))
-	// Around a change of the clocks the local clock is not monotone, and the guess may be off by one.
-	for g.edge(q) > ts {
-		q--
-	}
 	for g.edge(q+1) <= ts {
 		q++
 	}

@@ -263,9 +263,9 @@ func (t everyProcessingTime[T]) OnElement(_ T, _ int64, w Window, ctx Context[T]
 	return Continue
 }
 
-// plan sets the next firing, not behind the end of a window that still lies ahead. When the end has passed, which is so
-// for event-time windows over old data, the interval alone counts: the end would be a time in the past, to be set again
-// and again.
+// plan sets the next firing, not behind the end of a window that still lies ahead. When the clock has passed the end, which
+// is so for event-time windows over old data, the interval alone counts: a timer at the end would fire at once, and no
+// other would follow.
 func (t everyProcessingTime[T]) plan(last, now int64, w Window, ctx Context[T]) {
 	next := satAdd(last, t.interval)
 	if end := w.MaxTimestamp(); end > now {

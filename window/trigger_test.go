@@ -71,7 +71,7 @@ func TestTriggers(t *testing.T) {
 		{"every 4, behind the end: each late row", ten.AllowedLateness(ms(9)).Trigger(EveryEventTime(ms(4))), "1@1 wm=9 2@2", "wm=9: [0,10) 1; [0,10) 1; [0,10) 1 | 2@2: [0,10) 3"},
 
 		{"every 4 of processing time, in processing time: not behind the end", ten.ProcessingTime().Trigger(EveryProcessingTime(ms(4))), "now=1 1@0 now=4 now=7 now=8 now=9 now=30", "now=4: [0,10) 1 | now=8: [0,10) 1 | now=9: [0,10) 1"},
-		{"every 4 of processing time over old data: the end lies in the past and sets no timer", ten.Trigger(EveryProcessingTime(ms(4))), "now=1001 1@0 now=1003 now=1004 2@0 now=1008 wm=9 now=1020", "now=1004: [0,10) 1 | now=1008: [0,10) 3"},
+		{"every 4 of processing time over old data: the interval alone counts", ten.Trigger(EveryProcessingTime(ms(4))), "now=1001 1@0 now=1003 now=1004 2@0 now=1008 wm=9 now=1020", "now=1004: [0,10) 1 | now=1008: [0,10) 3"},
 
 		{"early results, then the result, then late ones", ten.AllowedLateness(ms(9)).Trigger(OnEventTime().Early(OnCount(2)).Late(OnCount(2))), "1@0 2@1 4@2 wm=9 8@3 16@4 wm=18 32@5",
 			"2@1: [0,10) 3 | wm=9: [0,10) 7 | 16@4: [0,10) 31"},
@@ -153,6 +153,25 @@ func TestLateRows(t *testing.T) {
 	// 25 and 26 fall into the gap [24, 28), ahead of the watermark; 12 falls into one behind it.
 	if got := fmt.Sprint(o.late); got != "[4]" {
 		t.Errorf("late rows are %s, want [4]", got)
+	}
+}
+
+// The row's own lateness counts where it is in no window at all: 12 is in the gap [10, 14) and may come until 12+5.
+func TestLateRowInGap(t *testing.T) {
+	spec := Sliding(ms(3), ms(7)).AllowedLateness(ms(5))
+	if _, o := play(t, spec, "wm=16 1@12"); len(o.late) != 0 {
+		t.Errorf("late at 16: %v", o.late)
+	}
+	if _, o := play(t, spec, "wm=17 1@12"); len(o.late) != 1 {
+		t.Errorf("not late at 17: %v", o.late)
+	}
+}
+
+// At the end of the window the early trigger has nothing more to do: its timers are gone before the lateness is over.
+func TestEarlyEndsWithWindow(t *testing.T) {
+	_, o := play(t, Tumbling(ms(10)).AllowedLateness(ms(9)).Trigger(OnEventTime().Early(EveryProcessingTime(ms(100)))), "now=5 1@0 wm=9")
+	if len(o.timers) != 0 {
+		t.Errorf("timers left: %v", o.timers)
 	}
 }
 
