@@ -417,7 +417,7 @@ func (l *Link) take(h header, payload []byte) error {
 	r := l.mu.receivers[h.channel]
 	l.mu.Unlock()
 	if r == nil {
-		return errFrame{fmt.Errorf("a %s frame on channel %d, which was not opened", h.kind, h.channel)}
+		return errFrame{fmt.Errorf("%s on channel %d, which was not opened", h.kind, h.channel)}
 	}
 	if r.gone.Load() {
 		return nil

@@ -129,21 +129,30 @@ func (o *Output) emitPortions(b event.Batch, n int) error {
 	if n >= o.whole {
 		return o.give(o.turn(), b, n)
 	}
+	// Every target gets n/p rows, and the first n%p of them one more; the next batch begins with those that got less.
 	p := len(o.senders)
 	rows := o.liveRows(b, n)
-	for portion := (n + p - 1) / p; len(rows) > 0; {
-		k := min(portion, len(rows))
-		if err := o.copyRows(o.turn(), b, rows[:k]); err != nil {
+	start, each, more := o.next, n/p, n%p
+	for k := 0; len(rows) > 0; k++ {
+		t, size := (start+k)%p, each
+		if k < more {
+			size++
+		}
+		if o.rand != nil {
+			t = o.rand.IntN(p)
+		}
+		if err := o.copyRows(t, b, rows[:size]); err != nil {
 			b.Release()
 			return err
 		}
-		rows = rows[k:]
+		rows = rows[size:]
 	}
+	o.next = (start + more) % p
 	b.Release()
 	return nil
 }
 
-// turn returns the target of the next portion.
+// turn returns the target of the next whole batch.
 func (o *Output) turn() int {
 	if o.rand != nil {
 		return o.rand.IntN(len(o.senders))
