@@ -110,7 +110,7 @@ func TestMessages(t *testing.T) {
 		{"parallelism.default", "config.invalid: -D: \"parallelism.default\" is no setting.\n  Write -D key=value, such as -D parallelism.default=4."},
 		{"=4", "config.invalid: -D: \"=4\" is no setting.\n  Write -D key=value, such as -D parallelism.default=4."},
 		{"parallelism.default=0", "config.invalid: -D: parallelism.default = \"0\": want a whole number between 1 and 32768.\n  Without a setting it is 1."},
-		{"taskmanager.memory.segment-size=2 mb", "config.invalid: -D: taskmanager.memory.segment-size = \"2 mb\": want a size with its unit, such as 64 kb, 32 mb or 1 gb between 4 kb and 1 mb.\n  Without a setting it is 32 kb."},
+		{"taskmanager.memory.segment-size=2 mb", "config.invalid: -D: taskmanager.memory.segment-size = \"2 mb\": want a size with its unit, such as 64 kb, 32 mb or 1 gb, between 4 kb and 1 mb.\n  Without a setting it is 32 kb."},
 		{"execution.runtime-mode=FAST", "config.invalid: -D: execution.runtime-mode = \"FAST\": want one of STREAMING, BATCH, AUTOMATIC.\n  Without a setting it is STREAMING."},
 		{"s3.secret-key=hunter2", "config.invalid: -D: s3.secret-key = \"***\": want a whole number.\n  Without a setting it is 1."},
 	} {

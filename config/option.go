@@ -78,7 +78,11 @@ func (o Option[T]) Check(form string, ok func(T) bool) Option[T] {
 
 // Between returns the option limited to lo <= value <= hi. It is a condition like Check and replaces one.
 func Between[T cmp.Ordered](o Option[T], lo, hi T) Option[T] {
-	form := fmt.Sprintf("%s between %s and %s", o.info.Form, o.format(lo), o.format(hi))
+	comma := ""
+	if strings.Contains(o.info.Form, ",") {
+		comma = ","
+	}
+	form := fmt.Sprintf("%s%s between %s and %s", o.info.Form, comma, o.format(lo), o.format(hi))
 	return o.Check(form, func(v T) bool { return lo <= v && v <= hi })
 }
 

@@ -3,6 +3,7 @@ package graph
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 )
 
 // MaxParallelism is the highest parallelism of any operator: the number of key groups.
@@ -133,7 +134,10 @@ func (k PartitionKind) String() string {
 
 // ShipStrategy is Flink's word for the kind in its JSON plans.
 func (k PartitionKind) ShipStrategy() string {
-	return [...]string{"FORWARD", "HASH", "REBALANCE", "RESCALE", "SHUFFLE", "BROADCAST", "GLOBAL", "CUSTOM"}[k]
+	if k == Keyed {
+		return "HASH"
+	}
+	return strings.ToUpper(k.String())
 }
 
 // Chaining says whether an operator may share a task with its neighbours.
