@@ -58,7 +58,7 @@ func (r *Registry) Markdown() string {
 		if o.Type == "Enum" || strings.Contains(o.Form, "between") || strings.Contains(o.Form, "at least") {
 			doc += " Value: " + o.Form + "."
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", o.Key, escapeCell(def), o.Type, escapeCell(doc))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", o.Key, def, escapeCell(o.Type), escapeCell(doc))
 	}
 	return b.String()
 }
