@@ -29,7 +29,7 @@ type arena struct {
 const (
 	minArenaClass = 7
 	// arenaSplitBytes is the size from which a segment splits because of its arena, so that compacting it stays short.
-	arenaSplitBytes = 4 << 20
+	arenaSplitBytes = 1 << 20
 	blobMax         = math.MaxUint32
 )
 
@@ -72,7 +72,7 @@ func (t *Table) makeRoom(s *segment, n int) {
 		want += want / 4 // so that a full arena of which a little is dead is not compacted again at once
 	}
 	class := max(classOf(want), minArenaClass)
-	block := t.pool.get(class)
+	block := t.pool.getDirty(class)
 	if old.dead == 0 {
 		if old.used > 0 {
 			copy(unsafe.Slice((*byte)(block), old.used), unsafe.Slice((*byte)(old.base), old.used))
@@ -166,16 +166,8 @@ func (t *Table) AppendBytes(hash uint64, key, value []byte) (count uint32, creat
 	v, created := t.Upsert(hash, key)
 	b := (*blob)(v)
 	s := t.segmentOf(hash)
-	total := int(b.len) + len(value)
-	if total > int(b.cap)*8 {
-		room := total
-		if b.cap > 0 {
-			room = min(max(total, 2*int(b.len)), max(total, blobMax-7))
-		}
-		t.moveBlob(s, b, room)
-	}
-	copy(s.arena.slice(b.off, uint32(total))[b.len:], value)
-	b.len = uint32(total)
+	old := int(b.len)
+	copy(t.extend(hash, s, b, old+len(value))[old:], value)
 	b.user++
 	count = b.user
 	t.settle(s, hash)
@@ -189,6 +181,37 @@ func (t *Table) moveBlob(s *segment, b *blob, room int) {
 	copy(s.arena.slice(off, b.len), s.arena.slice(b.off, b.len))
 	s.arena.dead += int(b.cap) * 8
 	b.off, b.cap = off, uint32(round8(room)/8)
+}
+
+// findBlob returns the blob of the key with its segment, or nil. Both stay in place until a key is inserted or deleted.
+func (t *Table) findBlob(hash uint64, key []byte) (*segment, *blob) {
+	hash = norm(hash)
+	cell, _, found := t.find(hash, key)
+	if !found {
+		return nil, nil
+	}
+	return t.segmentOf(hash), (*blob)(unsafe.Add(cell, t.valOff))
+}
+
+// resize makes the blob n bytes long and returns it for writing: its old bytes as far as they fit, then bytes of any
+// value. A blob that grows gets room to grow further. Other slices of the arena are invalid then.
+func (t *Table) resize(hash uint64, s *segment, b *blob, n int) []byte {
+	if n > int(b.cap)*8 {
+		t.moveBlob(s, b, (n+n/4+63)&^63)
+	}
+	b.len = uint32(n)
+	t.mark(norm(hash), unsafe.Pointer(b))
+	return s.arena.slice(b.off, b.len)
+}
+
+// extend is resize with room for as much again, for blobs that only grow.
+func (t *Table) extend(hash uint64, s *segment, b *blob, n int) []byte {
+	if n > int(b.cap)*8 {
+		t.moveBlob(s, b, max(n, min(2*int(b.len), blobMax-7)))
+	}
+	b.len = uint32(n)
+	t.mark(norm(hash), unsafe.Pointer(b))
+	return s.arena.slice(b.off, b.len)
 }
 
 // BlobCount returns the counter that AppendBytes keeps, 0 for a missing key.

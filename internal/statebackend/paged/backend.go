@@ -13,9 +13,10 @@ import (
 
 // Backend keeps the keyed state of one operator in tables. It implements statebackend.Keyed.
 type Backend struct {
-	cfg    statebackend.Config
-	pool   *Pool
-	states []opened
+	cfg        statebackend.Config
+	pool       *Pool
+	states     []opened
+	chunkBytes int // of lists; less in tests
 	// onTable, if set by a test, sees every new table.
 	onTable func(*Table)
 }
@@ -34,7 +35,7 @@ func NewBackend(cfg statebackend.Config, pool *Pool) *Backend {
 	if cfg.Groups == (keygroup.Range{}) {
 		cfg.Groups = keygroup.All()
 	}
-	return &Backend{cfg: cfg, pool: pool}
+	return &Backend{cfg: cfg, pool: pool, chunkBytes: chunkBytesMax}
 }
 
 func open[T any](b *Backend, d statebackend.Descriptor, kind statebackend.Kind, make func(layout) (T, []*Table)) (T, error) {
@@ -72,22 +73,26 @@ func (b *Backend) Value(d statebackend.Descriptor) (statebackend.Value, error) {
 // List opens a list state.
 func (b *Backend) List(d statebackend.Descriptor) (statebackend.List, error) {
 	return open(b, d, statebackend.KindList, func(l layout) (statebackend.List, []*Table) {
-		s := &listState{layout: l, width: d.Width, t: b.table(l, 0, true)}
-		return s, []*Table{s.t}
+		s := &listState{layout: l, width: d.Width, heads: b.table(l, 0, true), chunks: b.numbered(), max: b.chunkBytes}
+		return s, []*Table{s.heads, s.chunks}
 	})
 }
 
 // Map opens a map state.
 func (b *Backend) Map(d statebackend.Descriptor) (statebackend.Map, error) {
 	return open(b, d, statebackend.KindMap, func(l layout) (statebackend.Map, []*Table) {
-		s := &mapState{layout: l, width: d.Width, roots: b.table(l, 0, true)}
-		s.nodes = New(Config{KeyWidth: 8, Blobs: true, Groups: b.cfg.Groups, Pool: b.pool})
+		s := &mapState{layout: l, width: d.Width, roots: b.table(l, 0, true), nodes: b.numbered()}
 		return s, []*Table{s.roots, s.nodes}
 	})
 }
 
 func (b *Backend) table(l layout, width int, blobs bool) *Table {
 	return New(Config{KeyWidth: l.width(), ValueWidth: width, Blobs: blobs, Groups: b.cfg.Groups, Pool: b.pool})
+}
+
+// numbered returns a table for the parts of large states, which are found by number.
+func (b *Backend) numbered() *Table {
+	return New(Config{KeyWidth: 8, Blobs: true, Groups: b.cfg.Groups, Pool: b.pool})
 }
 
 // Descriptors returns the states in the order of opening.

@@ -15,6 +15,7 @@ func TestConformance(t *testing.T) {
 func TestConformanceSmallSegments(t *testing.T) {
 	backendtest.Run(t, func(c statebackend.Config) statebackend.Keyed {
 		b := NewBackend(c, &Pool{})
+		b.chunkBytes = 200
 		b.onTable = func(t *Table) { small(t) }
 		return b
 	})

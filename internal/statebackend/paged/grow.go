@@ -147,7 +147,7 @@ func (t *Table) splitArena(s *segment, children [2]*segment) {
 			continue
 		}
 		c.arena.class = max(classOf(need[i]+need[i]/8), minArenaClass)
-		c.arena.base = t.pool.get(c.arena.class)
+		c.arena.base = t.pool.getDirty(c.arena.class)
 	}
 }
 

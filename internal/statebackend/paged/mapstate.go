@@ -2,6 +2,7 @@ package paged
 
 import (
 	"encoding/binary"
+	"unsafe"
 
 	"github.com/weir-stream/weir/internal/statebackend"
 )
@@ -20,6 +21,8 @@ type mapState struct {
 	last  uint64 // number of the newest node
 
 	path    []step
+	leaf    place // of the node at the end of path
+	root    place
 	scratch [2][]byte
 }
 
@@ -27,6 +30,21 @@ type mapState struct {
 type step struct {
 	id uint64
 	at int
+}
+
+// place is where a node lies. It is valid until a node is added or freed.
+type place struct {
+	t    *Table
+	hash uint64
+	s    *segment
+	b    *blob
+}
+
+func (p place) node() node {
+	if p.b == nil {
+		return nil
+	}
+	return node(p.s.arena.slice(p.b.off, p.b.len))
 }
 
 var _ statebackend.Map = (*mapState)(nil)
@@ -49,14 +67,17 @@ type tree struct {
 	key  []byte // of the root, borrowed
 }
 
-func (t tree) load(id uint64) node {
+func (t tree) load(id uint64) node { return t.place(id).node() }
+
+func (t tree) place(id uint64) place {
 	if id == 0 {
-		b, _ := t.m.roots.GetBytes(t.hash, t.key)
-		return b
+		s, b := t.m.roots.findBlob(t.hash, t.key)
+		return place{t.m.roots, t.hash, s, b}
 	}
 	k := nodeKey(id)
-	b, _ := t.m.nodes.GetBytes(nodeHash(t.hash, id), k[:])
-	return b
+	h := nodeHash(t.hash, id)
+	s, b := t.m.nodes.findBlob(h, k[:])
+	return place{t.m.nodes, h, s, b}
 }
 
 func (t tree) store(id uint64, n node) {
@@ -86,16 +107,21 @@ func (m *mapState) tree(key statebackend.Key, ns []byte) tree {
 
 // walk goes down to the leaf that may hold entry and leaves the way in m.path; nil means that there is no tree.
 func (t tree) walk(entry []byte) node {
-	t.m.path = t.m.path[:0]
+	m := t.m
+	m.path = m.path[:0]
 	id := uint64(0)
-	n := t.load(0)
+	m.root = t.place(0)
+	m.leaf = m.root
+	n := m.root.node()
 	for n != nil && n.level() > 0 {
 		at := n.descend(entry)
-		t.m.path = append(t.m.path, step{id, at})
+		m.path = append(m.path, step{id, at})
 		id = n.child(at)
-		n = t.load(id)
+		m.leaf = t.place(id)
+		n = m.leaf.node()
+		m.nodes.sink += n.touch()
 	}
-	t.m.path = append(t.m.path, step{id: id})
+	m.path = append(m.path, step{id: id})
 	return n
 }
 
@@ -116,37 +142,30 @@ func (m *mapState) Put(key statebackend.Key, ns, entry, value []byte) {
 	t := m.tree(key, ns)
 	n := t.walk(entry)
 	if n == nil {
-		n = appendEmpty(m.scratch[1][:0], 0)
-		m.scratch[1] = n
+		m.scratch[0] = appendEdited(m.scratch[0][:0], appendEmpty(nil, 0), 0, false, entry, value)
+		m.roots.PutBytes(t.hash, t.key, m.scratch[0])
+		m.roots.addBlobCount(t.hash, t.key, 1)
+		return
 	}
 	at, found := n.search(entry)
+	p := m.leaf
 	if found {
-		if old := n.value(at); len(old) == len(value) {
-			copy(old, value)
-			t.touch(m.path[len(m.path)-1].id)
+		if len(n.value(at)) == len(value) {
+			copy(node(p.t.resize(p.hash, p.s, p.b, len(n))).value(at), value)
+			return
+		}
+	} else {
+		m.root.b.user++
+		m.root.t.mark(norm(m.root.hash), unsafe.Pointer(m.root.b))
+		if size := len(n) + insertedBytes(entry, value); size <= n.bytesMax() {
+			node(p.t.resize(p.hash, p.s, p.b, size)).insert(len(n), at, entry, value)
+			p.t.settle(p.s, norm(p.hash))
 			return
 		}
 	}
 	m.scratch[0] = appendEdited(m.scratch[0][:0], n, at, found, entry, value)
 	t.settle(m.scratch[0])
-	if !found {
-		t.count(1)
-	}
 }
-
-// touch notes that the node was written in place.
-func (t tree) touch(id uint64) {
-	switch {
-	case t.m.roots.epoch == 0:
-	case id == 0:
-		t.m.roots.Mutate(t.hash, t.key)
-	default:
-		k := nodeKey(id)
-		t.m.nodes.Mutate(nodeHash(t.hash, id), k[:])
-	}
-}
-
-func (t tree) count(delta int) { t.m.roots.addBlobCount(t.hash, t.key, delta) }
 
 // settle stores n, the new content of the node at the end of m.path, and splits it and its parents as far as needed.
 func (t tree) settle(n node) {
@@ -193,7 +212,7 @@ func (m *mapState) Remove(key statebackend.Key, ns, entry []byte) bool {
 		m.roots.Delete(t.hash, t.key)
 		return true
 	}
-	t.count(-1)
+	m.roots.addBlobCount(t.hash, t.key, -1)
 	for depth := len(m.path) - 1; ; depth-- {
 		id := m.path[depth].id
 		m.scratch[0] = appendWithout(m.scratch[0][:0], n, at)

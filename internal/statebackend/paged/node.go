@@ -20,7 +20,7 @@ const (
 	nodeHead = 4
 	// leafBytesMax and innerBytesMax are the sizes above which a node splits. A leaf is rewritten by every insert, so it
 	// is small; an inner node only by splits, so it is larger and the tree flat.
-	leafBytesMax  = 1 << 10
+	leafBytesMax  = 1024
 	innerBytesMax = 4 << 10
 )
 
@@ -67,14 +67,39 @@ func (n node) child(i int) uint64 { return binary.LittleEndian.Uint64(n.value(i)
 
 // search returns the first entry whose key is not below key, and whether it is key.
 func (n node) search(key []byte) (int, bool) {
-	i := sort.Search(n.count(), func(i int) bool { return string(n.key(i)) >= string(key) })
+	i := n.lower(0, key)
 	return i, i < n.count() && string(n.key(i)) == string(key)
 }
 
 // descend returns the entry of the child that holds key. The key of the first entry is not looked at: it may be larger
 // than keys below it, once earlier children are gone.
 func (n node) descend(key []byte) int {
-	return sort.Search(n.count()-1, func(i int) bool { return string(n.key(i+1)) > string(key) })
+	i := n.lower(1, key)
+	if i < n.count() && string(n.key(i)) == string(key) {
+		return i
+	}
+	return i - 1
+}
+
+// lower returns the first entry from lo on whose key is not below key.
+func (n node) lower(lo int, key []byte) int {
+	hi := n.count()
+	ends := n[nodeHead-4:]
+	base := n[nodeHead+4*hi:]
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		at := uint32(0)
+		if mid > 0 {
+			at = binary.LittleEndian.Uint32(ends[4*mid:])
+		}
+		size := binary.LittleEndian.Uint32(base[at:])
+		if string(base[at+4:][:size]) < string(key) {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
 }
 
 // appendNode appends a node with the entries [from, to) of n.
@@ -108,6 +133,37 @@ func appendEdited(b []byte, n node, at int, replace bool, key, value []byte) []b
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(key)))
 	b = append(append(b, key...), value...)
 	return append(b, n[rest:]...)
+}
+
+// touch reads every cache line of n, so that their misses overlap; a search would wait for one after the other.
+func (n node) touch() uint64 {
+	sum := uint64(0)
+	for i := 0; i < len(n); i += 64 {
+		sum += uint64(n[i])
+	}
+	return sum
+}
+
+// insertedBytes is what inserting an entry adds to a node.
+func insertedBytes(key, value []byte) int { return 8 + len(key) + len(value) }
+
+// insert puts an entry at position at of the node in the first size bytes of n, which has exactly the room for it.
+func (n node) insert(size, at int, key, value []byte) {
+	count := n.count()
+	start, cut := n.end(-1), n.end(at-1)
+	add := 4 + len(key) + len(value)
+	copy(n[cut+4+add:], n[cut:size])
+	copy(n[start+4:], n[start:cut])
+	for i := count; i > at; i-- {
+		e := binary.LittleEndian.Uint32(n[nodeHead+4*(i-1):])
+		binary.LittleEndian.PutUint32(n[nodeHead+4*i:], e+uint32(add))
+	}
+	binary.LittleEndian.PutUint32(n[nodeHead+4*at:], uint32(cut-start+add))
+	binary.LittleEndian.PutUint16(n[2:], uint16(count+1))
+	e := n[cut+4:]
+	binary.LittleEndian.PutUint32(e, uint32(len(key)))
+	copy(e[4:], key)
+	copy(e[4+len(key):], value)
 }
 
 // appendWithout appends n without the entry at position at.

@@ -80,6 +80,15 @@ func (p *Pool) get(class uint8) unsafe.Pointer {
 	return b
 }
 
+// getDirty is get for memory that the caller overwrites before it reads it.
+func (p *Pool) getDirty(class uint8) unsafe.Pointer {
+	b, _ := p.take(class)
+	if b == nil {
+		return heapBlock(class)
+	}
+	return b
+}
+
 func heapBlock(class uint8) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(make([]uint64, 1<<class/8)))
 }

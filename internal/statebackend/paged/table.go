@@ -271,7 +271,7 @@ func (t *Table) writeKey(hash uint64, cell unsafe.Pointer, key []byte) {
 	*ref = keyRef{off: off, len: uint32(len(key))}
 }
 
-// mark notes that the page of the cell changes in the current epoch.
+// mark notes that the page of the cell (or of a place in it) changes in the current epoch.
 func (t *Table) mark(hash uint64, cell unsafe.Pointer) {
 	if t.epoch == 0 {
 		return
