@@ -165,10 +165,14 @@ func (l *Link) Close() error {
 	return l.Err()
 }
 
-// Abort ends the link at once. Its channels fail with err, or that it was closed if nil.
+// Abort ends the link at once. Its channels fail with err, as a lost peer if it has no code, or that the link was closed
+// if nil.
 func (l *Link) Abort(err error) {
-	if err == nil {
+	switch {
+	case err == nil:
 		err = errLinkClosed
+	case errs.CodeOf(err) == "":
+		err = l.lost(err, "given up")
 	}
 	l.fail(err)
 }
