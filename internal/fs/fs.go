@@ -31,8 +31,8 @@ type FS interface {
 	Create(name string) (File, error)
 	// OpenAppend opens a file for writing at its end, and creates it if it does not exist.
 	OpenAppend(name string) (File, error)
-	// Rename gives a file or directory another name. An existing file of that name is replaced in one step; an
-	// existing directory only if it is empty and from is one too.
+	// Rename gives a file or directory another name. A file replaces an existing file of that name in one step. An
+	// existing directory is never replaced, and a directory replaces nothing.
 	Rename(from, to string) error
 	// Remove deletes a file or an empty directory.
 	Remove(name string) error

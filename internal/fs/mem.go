@@ -168,25 +168,23 @@ func (m *Mem) rename(from, to string) error {
 	if err != nil {
 		return err
 	}
-	n := oldDir.children[oldLast]
-	if n == nil {
-		return ErrNotExist
-	}
 	newDir, newLast, err := m.parent(to)
 	if err != nil {
 		return err
+	}
+	n := oldDir.children[oldLast]
+	if n == nil {
+		return ErrNotExist
 	}
 	if n.dir && slices.Equal(split(to)[:min(len(split(from)), len(split(to)))], split(from)) && len(split(to)) > len(split(from)) {
 		return ErrInvalid // a directory into itself
 	}
 	switch target := newDir.children[newLast]; {
-	case target == nil || target == n:
-	case target.dir && !n.dir:
-		return errIsDir
-	case !target.dir && n.dir:
+	case target == nil:
+	case target.dir:
+		return ErrExist
+	case n.dir:
 		return errNotDir
-	case target.dir && len(target.children) > 0:
-		return errNotEmpty
 	}
 	delete(oldDir.children, oldLast)
 	newDir.children[newLast] = n

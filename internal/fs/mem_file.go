@@ -82,6 +82,9 @@ func (f *memFile) Write(p []byte) (int, error) {
 	if err := f.check("write", writable); err != nil {
 		return 0, err
 	}
+	if len(p) == 0 {
+		return 0, nil // and in particular does not fill a hole up to the position
+	}
 	n := f.node
 	if f.mode&appending != 0 {
 		f.at = int64(len(n.data))
