@@ -71,7 +71,7 @@ func (r *reader[T]) Poll(b *connector.Batch[T]) (string, connector.Status, error
 // release closes a finished input and keeps its buffer for another.
 func (r *reader[T]) release(in *input[T]) {
 	in.close()
-	if in.buf != nil && len(in.buf) == bufferBytes && len(r.spare) < 4 {
+	if len(in.buf) == bufferBytes && len(r.spare) < 4 {
 		r.spare = append(r.spare, in.buf)
 	}
 	in.buf = nil

@@ -35,7 +35,7 @@ type flight struct {
 	Hour          int8                `csv:"hour"`
 	Minute        int8                `csv:"minute"`
 	TimeHour      time.Time           `csv:"time_hour"`
-	weirUnrelated int
+	weirUnrelated int                 //lint:ignore U1000 an unexported field must not disturb the reader
 }
 
 const flightHead = "year,month,day,dep_time,sched_dep_time,dep_delay,arr_time,sched_arr_time,arr_delay,carrier,flight,tailnum,origin,dest,air_time,distance,hour,minute,time_hour\n"

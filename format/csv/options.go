@@ -68,7 +68,7 @@ func (o Options) check() error {
 			return fmt.Errorf("csv: %q is given two meanings among delimiter, quote, escape and comment", b)
 		}
 	}
-	if o.NoHeader == false && len(o.Columns) > 0 {
+	if !o.NoHeader && len(o.Columns) > 0 {
 		return fmt.Errorf("csv: Columns are given although the file has a header: set NoHeader, or leave Columns out")
 	}
 	return nil

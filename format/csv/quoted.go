@@ -152,7 +152,6 @@ func (s *scanner) quotedField(data []byte, start int, last bool) (text []byte, i
 			if s.opts.Escape == 0 {
 				k := bytes.IndexByte(data[i:], s.opts.Quote)
 				if k < 0 {
-					i = len(data)
 					break
 				}
 				i += k - 1

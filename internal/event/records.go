@@ -43,6 +43,7 @@ type Records[T any] struct {
 
 	sel  []int32 // storage that Live is made from, kept over reuse
 	pool *Pool[T]
+	//lint:ignore U1000 used by the forms of poison.go that build tags select
 	free bool // in the pool; kept by builds with the invariants or race tag only
 }
 

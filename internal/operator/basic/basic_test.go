@@ -50,7 +50,10 @@ func TestMapKeepsOrderAndTimes(t *testing.T) {
 
 // A row of 4 KiB leaves room for few in a batch, so that one input batch becomes several.
 func TestMapToWiderRowsSplitsBatches(t *testing.T) {
-	type wide struct{ v, pad [512]int64 }
+	type wide struct {
+		v [256]int64
+		_ [768]int64
+	}
 	var in []row
 	for i := range 300 {
 		in = append(in, optest.At(i, int64(i)))
