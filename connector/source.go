@@ -110,7 +110,8 @@ type Reader[T any] interface {
 	// Poll appends rows of ONE split to b and returns that split's ID. It must not block for long (a disk read is fine, a
 	// network wait is not: return Waiting).
 	Poll(b *Batch[T]) (split string, st Status, err error)
-	// Wait blocks until Poll may find something, AddSplit, Pause or Close was called, or ctx ends.
+	// Wait blocks until Poll may find something, AddSplit, Pause or Close was called, or ctx ends. (The engine ends ctx, too,
+	// when it has something for the reader.)
 	Wait(ctx context.Context) error
 	// Pause says which splits must not be polled until further notice (their watermark is too far ahead of the others');
 	// the reader polls the rest.

@@ -2,14 +2,30 @@ package app
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/weir-stream/weir/config"
+	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/graph"
+	"github.com/weir-stream/weir/internal/ids"
+	"github.com/weir-stream/weir/internal/jobmanager"
+	"github.com/weir-stream/weir/internal/rpc"
+	"github.com/weir-stream/weir/internal/taskmanager"
 )
+
+// Version is the engine's version: master and workers must have the same.
+const Version = "0.1.0-dev"
 
 // RunOptions says how a plan is run.
 type RunOptions struct {
-	// Workers is the number of worker processes; 0 runs the job in this process.
-	Workers int
 	// Progress is called now and then while the job runs, and once when it has ended, on one goroutine. May be nil.
 	Progress func(Snapshot)
+	// ProgressEvery is the time between calls of Progress; 500 ms if zero.
+	ProgressEvery time.Duration
 }
 
 // Snapshot is how a job is doing.
@@ -20,7 +36,134 @@ type Snapshot struct {
 	Result
 }
 
-// Run runs a plan until it ends or ctx does, and returns what is known of it, also when it has failed.
+// Run runs a plan on an embedded cluster, a master and one worker in this process, until it ends or ctx does. It returns
+// what is known of the job, also when it has failed.
 func Run(ctx context.Context, w World, plan *Plan, opt RunOptions) (*Result, error) {
-	return nil, nil
+	const worker = ids.WorkerID("embedded")
+	run, err := newJobRun(ctx, w, plan, []ids.WorkerID{worker})
+	if err != nil {
+		return nil, err
+	}
+	defer run.close()
+	masterEnd, workerEnd := rpc.Pair()
+	var both sync.WaitGroup
+	both.Go(func() { run.master.Attach(masterEnd) })
+	both.Go(func() {
+		// What ends the worker ends the job, which reports it.
+		_ = taskmanager.Run(context.WithoutCancel(ctx), workerEnd, workerConfig(worker, w, plan, &launcher{world: w, plan: plan}))
+	})
+	result, err := run.do(ctx, opt)
+	both.Wait()
+	return result, err
+}
+
+func workerConfig(id ids.WorkerID, w World, plan *Plan, l taskmanager.Launcher) taskmanager.Config {
+	timeout := plan.Config.Get(config.TaskCancelTimeout)
+	if timeout == 0 {
+		timeout = -1
+	}
+	return taskmanager.Config{Worker: id, Fingerprint: plan.Fingerprint, Version: Version, Clock: w.Clock, Log: w.Log, Launcher: l,
+		HeartbeatInterval: plan.Config.Get(config.HeartbeatInterval), CancellationTimeout: timeout, MetricsInterval: 200 * time.Millisecond}
+}
+
+// jobRun is the coordinating side of one run of a job.
+type jobRun struct {
+	world  World
+	plan   *Plan
+	x      *graph.ExecutionGraph
+	master *jobmanager.Master
+	finds  *enumerators
+	cancel context.CancelFunc
+}
+
+func newJobRun(ctx context.Context, w World, plan *Plan, workers []ids.WorkerID) (*jobRun, error) {
+	x, err := graph.Expand(plan.Job, graph.Cluster{Workers: len(workers)})
+	if err != nil {
+		return nil, err
+	}
+	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	r := &jobRun{world: w, plan: plan, x: x, cancel: cancel}
+	if r.finds, err = newEnumerators(life, w, plan.Job); err != nil {
+		cancel()
+		return nil, err
+	}
+	job := jobmanager.Job{
+		ID: ids.JobIDFrom(plan.Job.Name, strconv.FormatInt(w.Clock.Now().UnixNano(), 10)), Name: plan.Job.Name, Generation: 1, Term: 1,
+		Fingerprint: plan.Fingerprint, Version: Version, Workers: workers, Sources: r.finds.list, Options: optionsOf(plan),
+	}
+	for _, v := range plan.Job.Vertices {
+		places := make([]int32, v.Parallelism)
+		for s := range places {
+			places[s] = int32(x.Tasks[x.TaskAt(v.ID, s)].Worker)
+		}
+		job.Placement = append(job.Placement, places)
+		job.VertexNames = append(job.VertexNames, v.Name)
+	}
+	r.master = jobmanager.New(job, jobmanager.Config{Clock: w.Clock, Log: w.Log, Enumerators: r.finds, Sides: sides{plan},
+		HeartbeatTimeout: plan.Config.Get(config.HeartbeatTimeout)})
+	return r, nil
+}
+
+func optionsOf(plan *Plan) (out []rpc.Option) {
+	settings := plan.Config.Settings()
+	for _, k := range slices.Sorted(maps.Keys(settings)) {
+		out = append(out, rpc.Option{Key: k, Value: settings[k]})
+	}
+	return out
+}
+
+// do runs the master and reports progress meanwhile.
+func (r *jobRun) do(ctx context.Context, opt RunOptions) (*Result, error) {
+	began := r.world.Clock.Now()
+	var watch sync.WaitGroup
+	stop := make(chan struct{})
+	if opt.Progress != nil {
+		every := opt.ProgressEvery
+		if every <= 0 {
+			every = 500 * time.Millisecond
+		}
+		watch.Go(func() { r.report(began, every, opt.Progress, stop) })
+	}
+	res, err := r.master.Run(ctx)
+	close(stop)
+	watch.Wait()
+	out := &Result{Job: r.plan.Job.Name, Duration: res.Duration, Operators: figuresOf(r.plan.Job, res.Operators)}
+	if opt.Progress != nil {
+		opt.Progress(Snapshot{Phase: res.Phase, Result: *out})
+	}
+	return out, err
+}
+
+func (r *jobRun) report(began time.Time, every time.Duration, f func(Snapshot), stop <-chan struct{}) {
+	t := r.world.Clock.NewTimer(every)
+	defer t.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-t.C():
+		}
+		p := r.master.Progress()
+		f(Snapshot{Phase: p.Phase, Result: Result{Job: r.plan.Job.Name, Duration: r.world.Clock.Since(began), Operators: figuresOf(r.plan.Job, p.Operators)}})
+		t.Reset(every)
+	}
+}
+
+func (r *jobRun) close() {
+	r.cancel()
+	r.finds.close()
+}
+
+// sides hands payloads to the program.
+type sides struct{ plan *Plan }
+
+// Rows implements jobmanager.SideSink.
+func (s sides) Rows(_ context.Context, op rpc.OpRef, payload []byte) error {
+	ops := s.plan.Job.Vertices[op.Task.Vertex].Operators
+	node := ops[op.Op].Node
+	take := s.plan.Sides[node.Label()]
+	if take == nil {
+		return nil
+	}
+	return errs.Wrap(take(int(op.Task.Subtask), payload), "", 0, node.Label(), "the program did not take the rows")
 }

@@ -111,7 +111,8 @@ const (
 	SourceReady SourceStatus = iota
 	// SourceWaiting: nothing to read now; the task calls Wait, and Step after it.
 	SourceWaiting
-	// SourceBlocked: watermark alignment keeps every split from being read; AlignTo or AddSplits will end it.
+	// SourceBlocked: there is no split to read, or watermark alignment keeps all of them from being read; AlignTo or
+	// AddSplits will end it.
 	SourceBlocked
 	// SourceFinished: all splits are read and no more will come.
 	SourceFinished
@@ -122,8 +123,8 @@ type Source interface {
 	Operator
 	// Step emits at most one batch and the watermarks it causes.
 	Step() (SourceStatus, error)
-	// Wait blocks until Step may find something or ctx ends. It runs on a goroutine of its own; the task does not call Step
-	// meanwhile, but may call the methods below.
+	// Wait blocks until Step may find something or ctx ends, which it also does when one of the methods below is called. It
+	// runs on a goroutine of its own; the task does not call Step meanwhile.
 	Wait(ctx context.Context) error
 	// AddSplits gives the source splits to read; last says that no more will come.
 	AddSplits(splits []connector.Split, last bool) error

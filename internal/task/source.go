@@ -1,6 +1,8 @@
 package task
 
 import (
+	"context"
+
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/operator"
 )
@@ -115,8 +117,11 @@ func (t *Task) startWait() {
 		return
 	}
 	t.waiting = true
+	ctx, cancel := context.WithCancel(t.ctx)
+	t.stopWait = cancel
 	t.waiters.Go(func() {
-		err := t.source.Wait(t.ctx)
+		err := t.source.Wait(ctx)
+		cancel()
 		t.Post(func() error {
 			t.waiting = false
 			if t.ctx.Err() != nil {
@@ -125,6 +130,13 @@ func (t *Task) startWait() {
 			return err
 		})
 	})
+}
+
+// wakeSource ends a Wait that is running, because there is something new for the source.
+func (t *Task) wakeSource() {
+	if t.waiting {
+		t.stopWait()
+	}
 }
 
 // finishSource sends the final watermark and ends the chain.

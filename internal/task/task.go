@@ -75,6 +75,7 @@ type Task struct {
 	dirty     bool  // something was emitted since the last flush
 	now       int64 // processing time, ms, read once a batch
 	waiting   bool  // a source's Wait is running
+	stopWait  context.CancelFunc
 
 	outputs []*exchange.Output
 
@@ -285,6 +286,7 @@ func (t *Task) AddSplits(splits []connector.Split, last bool) bool {
 		if t.source == nil {
 			return errs.New(errs.CodeBug, errs.ClassBug, t.place, "got splits but has no source")
 		}
+		t.wakeSource()
 		return t.source.AddSplits(splits, last)
 	})
 }
@@ -295,6 +297,7 @@ func (t *Task) AlignTo(max int64) bool {
 		if t.source == nil {
 			return nil
 		}
+		t.wakeSource()
 		return t.source.AlignTo(max)
 	})
 }

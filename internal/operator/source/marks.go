@@ -53,6 +53,18 @@ func (o *reader[T]) tick() error {
 	return nil
 }
 
+// waitIdle makes a reader without splits idle after the idle time. Until then it holds the watermark back, since the split
+// that it waits for may be an old one.
+func (o *reader[T]) waitIdle() {
+	if !o.watermarks() || o.opt.Idle <= 0 || o.timer != nil || o.idle {
+		return
+	}
+	o.timer = o.ctx.Timers.At(o.ctx.Now()+o.opt.Idle.Milliseconds(), func(int64) error {
+		o.timer = nil
+		return o.tick()
+	})
+}
+
 // send forwards a change. Before the rows of a batch only the end of idleness may be sent, not the watermark that the rows
 // themselves cause.
 func (o *reader[T]) send(c watermark.Change, before bool) error {
@@ -94,9 +106,8 @@ func (o *reader[T]) splitDone(name string) error {
 	o.marks.Remove(id)
 	delete(o.ids, name)
 	delete(o.names, id)
-	if len(o.ids) == 0 && (o.last || o.opt.Drift > 0) {
-		// Nothing says how far event time has come until the next split or the end.
-		return nil
+	if len(o.ids) == 0 {
+		return nil // nothing says how far event time has come, until the next split or the end
 	}
 	if err := o.tick(); err != nil {
 		return err
@@ -140,6 +151,9 @@ func (o *reader[T]) AlignTo(limit int64) error {
 
 // Progress implements operator.Source.
 func (o *reader[T]) Progress() (low int64, blocked bool) {
+	if len(o.ids) == 0 && !o.last && !o.idle {
+		return event.NoTime, false // what it will be given is not known
+	}
 	low, ok := o.marks.Slowest()
 	if !ok {
 		return event.MaxTime, false

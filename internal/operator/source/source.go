@@ -85,7 +85,8 @@ func (o *reader[T]) Step() (operator.SourceStatus, error) {
 		if !o.asked {
 			o.want = true
 		}
-		return operator.SourceWaiting, o.tick()
+		o.waitIdle()
+		return operator.SourceBlocked, nil // what ends it comes by mail
 	}
 	return operator.SourceReady, nil
 }

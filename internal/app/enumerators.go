@@ -1,0 +1,97 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/weir-stream/weir/connector"
+	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/graph"
+	"github.com/weir-stream/weir/internal/ids"
+	"github.com/weir-stream/weir/internal/jobmanager"
+	"github.com/weir-stream/weir/internal/rpc"
+)
+
+// enumerators finds the splits of all sources of a job.
+type enumerators struct {
+	byOp map[sourceKey]*enumerator
+	list []jobmanager.Source
+}
+
+type sourceKey struct {
+	vertex ids.VertexID
+	op     int32
+}
+
+// enumerator makes the connector's enumerator at the first request, so that its errors fail the job and not its start.
+type enumerator struct {
+	name  string
+	make  func() (connector.Enumerator, error)
+	inner connector.Enumerator
+}
+
+// newEnumerators returns the enumerators of the plan's sources. ctx ends with the job.
+func newEnumerators(ctx context.Context, w World, job *graph.JobGraph) (*enumerators, error) {
+	all := &enumerators{byOp: map[sourceKey]*enumerator{}}
+	for _, v := range job.Vertices {
+		n := v.Head()
+		d, err := sourceOf(n)
+		if err != nil {
+			return nil, err
+		}
+		if d == nil {
+			continue
+		}
+		s := jobmanager.Source{Vertex: v.ID, MaxDrift: d.Drift}
+		if d.Drift > 0 {
+			s.Group = "source " + n.Label()
+		}
+		all.list = append(all.list, s)
+		all.byOp[sourceKey{v.ID, 0}] = &enumerator{name: n.Label(), make: func() (connector.Enumerator, error) {
+			return d.Enumerator(connector.EnumeratorContext{Ctx: ctx, Parallelism: v.Parallelism, FS: w.FS, Now: w.Clock.Now,
+				Log: w.Log.With("operator", n.Label())}, nil)
+		}}
+	}
+	return all, nil
+}
+
+// Next implements jobmanager.Enumerators.
+func (e *enumerators) Next(_ context.Context, vertex ids.VertexID, op int32, subtask int) (rpc.Split, bool, bool, time.Duration, error) {
+	en := e.byOp[sourceKey{vertex, op}]
+	if en == nil {
+		return rpc.Split{}, false, true, 0, nil
+	}
+	s, ok, done, wait, err := en.next(subtask)
+	return rpc.Split{ID: s.ID, State: s.State}, ok, done, wait, err
+}
+
+func (e *enumerator) next(subtask int) (s connector.Split, ok, done bool, wait time.Duration, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = errs.New(errs.CodeUserPanic, errs.ClassFailJob, e.name, "the enumerator panicked: %v", p)
+		}
+	}()
+	if e.inner == nil {
+		if e.inner, err = e.make(); err != nil {
+			return s, false, false, 0, e.failed(err)
+		}
+	}
+	s, ok, done, wait, err = e.inner.Next(subtask)
+	return s, ok, done, wait, e.failed(err)
+}
+
+func (e *enumerator) failed(err error) error {
+	if err == nil || errs.CodeOf(err) != "" {
+		return err
+	}
+	return errs.Wrap(err, errs.CodeSource, errs.ClassFailTask, e.name, "finding splits failed")
+}
+
+// close frees what the enumerators took. Nothing may call Next any more.
+func (e *enumerators) close() {
+	for _, en := range e.byOp {
+		if en.inner != nil {
+			_ = en.inner.Close()
+		}
+	}
+}
