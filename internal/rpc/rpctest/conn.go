@@ -1,4 +1,3 @@
-// Package rpctest is the conformance suite of rpc.Conn: every form of connection must pass it.
 package rpctest
 
 import (
