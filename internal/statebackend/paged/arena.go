@@ -193,24 +193,31 @@ func (t *Table) findBlob(hash uint64, key []byte) (*segment, *blob) {
 	return t.segmentOf(hash), (*blob)(unsafe.Add(cell, t.valOff))
 }
 
+// markBlob is mark for the cell of a blob.
+func (t *Table) markBlob(hash uint64, b *blob) {
+	if t.epoch != 0 {
+		t.mark(norm(hash), unsafe.Add(unsafe.Pointer(b), -int(t.valOff)))
+	}
+}
+
 // resize makes the blob n bytes long and returns it for writing: its old bytes as far as they fit, then bytes of any
 // value. A blob that grows gets room to grow further. Other slices of the arena are invalid then.
 func (t *Table) resize(hash uint64, s *segment, b *blob, n int) []byte {
+	t.markBlob(hash, b)
 	if n > int(b.cap)*8 {
 		t.moveBlob(s, b, (n+n/4+63)&^63)
 	}
 	b.len = uint32(n)
-	t.mark(norm(hash), unsafe.Pointer(b))
 	return s.arena.slice(b.off, b.len)
 }
 
 // extend is resize with room for as much again, for blobs that only grow.
 func (t *Table) extend(hash uint64, s *segment, b *blob, n int) []byte {
+	t.markBlob(hash, b)
 	if n > int(b.cap)*8 {
 		t.moveBlob(s, b, max(n, min(2*int(b.len), blobMax-7)))
 	}
 	b.len = uint32(n)
-	t.mark(norm(hash), unsafe.Pointer(b))
 	return s.arena.slice(b.off, b.len)
 }
 
@@ -221,13 +228,6 @@ func (t *Table) BlobCount(hash uint64, key []byte) uint32 {
 		return 0
 	}
 	return (*blob)(unsafe.Add(cell, t.valOff)).user
-}
-
-// SetBlobCount sets the counter that AppendBytes keeps. It does nothing if the key is missing.
-func (t *Table) SetBlobCount(hash uint64, key []byte, n uint32) {
-	if v := t.Mutate(hash, key); v != nil {
-		(*blob)(v).user = n
-	}
 }
 
 // addBlobCount adds to the counter that AppendBytes keeps. The key must be there.

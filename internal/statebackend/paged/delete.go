@@ -36,22 +36,22 @@ func (t *Table) remove(s *segment, at uintptr) {
 		}
 		// The cell may move to i unless its home lies cyclically in (i, j].
 		if (j-tag)&s.mask >= (j-i)&s.mask {
+			t.markPage(s, j)
 			copyWords(t.cellAt(s, i), cell, t.cellBytes)
-			t.markPage(s, i)
 			i = j
 		}
 	}
 	clear(unsafe.Slice((*uint64)(t.cellAt(s, i)), t.cellBytes/8))
-	t.markPage(s, i)
 }
 
 func (t *Table) cellAt(s *segment, i uint64) unsafe.Pointer {
 	return unsafe.Add(s.cells, uintptr(i)*t.cellBytes)
 }
 
+// markPage is mark for the cell at position i of s.
 func (t *Table) markPage(s *segment, i uint64) {
 	if t.epoch != 0 {
-		s.epochs[i>>t.pageShift] = t.epoch
+		s.epochs[uintptr(i)*t.cellBytes>>t.pageShift] = t.epoch
 	}
 }
 

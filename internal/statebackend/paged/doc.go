@@ -18,7 +18,7 @@
 //   - from the home slot of a key (low bits of the hash) to its cell no cell is empty, so a deletion shifts cells back
 //     instead of leaving a tombstone;
 //   - memory of a cell that is not in use is zero, so a new value begins as zero;
-//   - the cells of one page (Table.pageShift) share one epoch word; no cell straddles a page.
+//   - a page of 4 KiB has one epoch word; it stands for the cells that begin in the page, and is set before one changes.
 //
 // A Table belongs to one goroutine at a time and has no lock. The Pool behind it has one and may be shared.
 // The layout assumes a little-endian machine.

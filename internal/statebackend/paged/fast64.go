@@ -40,7 +40,6 @@ func (t *Table) Upsert64(hash, key uint64) (val unsafe.Pointer, created bool) {
 func (t *Table) create64(hash, key uint64, at *slot) unsafe.Pointer {
 	cell := t.insert(hash, at)
 	*(*uint64)(unsafe.Add(cell, tagBytes)) = key
-	t.mark(hash, cell)
 	return unsafe.Add(cell, tagBytes+8)
 }
 
@@ -64,8 +63,11 @@ func (t *Table) UpsertBatch64(hashes, keys []uint64, out []unsafe.Pointer, creat
 		t.touch(h, o)
 		for i, cell := range o {
 			// After a growth the home cells of this block are stale and must not be read.
-			if t.growths == growths && !marks &&
+			if t.growths == growths &&
 				*(*uint64)(cell) == h[i] && *(*uint64)(unsafe.Add(cell, tagBytes)) == k[i] && h[i] != 0 {
+				if marks {
+					t.mark(h[i], cell)
+				}
 				o[i] = unsafe.Add(cell, tagBytes+8)
 				continue
 			}

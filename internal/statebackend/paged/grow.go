@@ -1,6 +1,7 @@
 package paged
 
 import (
+	"fmt"
 	"iter"
 	"unsafe"
 )
@@ -21,14 +22,32 @@ func (t *Table) setCells(s *segment, cells int) {
 	s.cells = t.pool.get(s.class)
 	s.mask = uint64(cells - 1)
 	s.limit = cells / 4 * 3
-	// Small segments need no epochs of single pages: they are copied whole.
-	if pages := cells >> t.pageShift; pages > 1 {
-		s.epochs = make([]uint32, pages)
-	} else {
-		s.epochs = make([]uint32, 1)
+	s.epochs = nil
+	if t.epoch != 0 {
+		t.trackPages(s)
 	}
+}
+
+// trackPages gives every page of s an epoch word with the current epoch.
+func (t *Table) trackPages(s *segment) {
+	s.epochs = make([]uint32, (uintptr(s.mask+1)*t.cellBytes-1)>>t.pageShift+1)
 	for i := range s.epochs {
 		s.epochs[i] = t.epoch
+	}
+}
+
+// BeginEpoch starts to note which pages change, or begins a new epoch if that is done already: from now on a page that
+// changes carries epoch, which must rise and not be 0. All pages carry the first one.
+func (t *Table) BeginEpoch(epoch uint32) {
+	if epoch <= t.epoch {
+		panic(fmt.Sprintf("paged: epoch %d after %d", epoch, t.epoch))
+	}
+	first := t.epoch == 0
+	t.epoch = epoch
+	for _, s := range t.segments() {
+		if first {
+			t.trackPages(s)
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package paged
 
 import (
 	"encoding/binary"
-	"unsafe"
 
 	"github.com/weir-stream/weir/internal/statebackend"
 )
@@ -60,6 +59,7 @@ func (l *listState) append(hash uint64, k, element []byte) {
 
 // spill makes the newest elements of a head a chunk.
 func (l *listState) spill(hash uint64, s *segment, b *blob) {
+	l.heads.markBlob(hash, b)
 	head := s.arena.slice(b.off, b.len)
 	l.last++
 	chunk := append(make([]byte, chunkHead, chunkHead+len(head)), head[listHead:]...)
@@ -75,7 +75,6 @@ func (l *listState) spill(hash uint64, s *segment, b *blob) {
 	}
 	binary.LittleEndian.PutUint64(head[8:], l.last)
 	b.len = listHead
-	l.heads.mark(norm(hash), unsafe.Pointer(b))
 }
 
 func (l *listState) encode(b, element []byte) []byte {

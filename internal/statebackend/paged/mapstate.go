@@ -2,7 +2,6 @@ package paged
 
 import (
 	"encoding/binary"
-	"unsafe"
 
 	"github.com/weir-stream/weir/internal/statebackend"
 )
@@ -155,8 +154,8 @@ func (m *mapState) Put(key statebackend.Key, ns, entry, value []byte) {
 			return
 		}
 	} else {
+		m.root.t.markBlob(m.root.hash, m.root.b)
 		m.root.b.user++
-		m.root.t.mark(norm(m.root.hash), unsafe.Pointer(m.root.b))
 		if size := len(n) + insertedBytes(entry, value); size <= n.bytesMax() {
 			node(p.t.resize(p.hash, p.s, p.b, size)).insert(len(n), at, entry, value)
 			p.t.settle(p.s, norm(p.hash))

@@ -12,8 +12,8 @@ const (
 	tagBytes = 8
 	// initialCells is small because windows open a table each, most of which stay small.
 	initialCells = 8
-	// pageBytes is what a page aims at: the unit that a snapshot copies when it is written to.
-	pageBytes = 4 << 10
+	// pageShift is log2 of the bytes of a page: the unit that a snapshot copies when it is written to.
+	pageShift = 12
 )
 
 // Config says what a table holds.
@@ -46,7 +46,7 @@ type Table struct {
 	cellBytes uintptr
 	valOff    uintptr
 	keyWidth  uintptr
-	pageShift uint8 // log2 of the cells of a page
+	pageShift uint8 // pageShift, less in tests
 	epoch     uint32
 
 	segs                   []*segment // parallel to dir: neighbours share a segment until it splits
@@ -73,7 +73,7 @@ type segment struct {
 	shift  uint8 // hash>>shift is the prefix of all its keys
 	class  uint8 // of the block of cells
 	arena  arena
-	epochs []uint32 // of each page of cells: the epoch of its last change
+	epochs []uint32 // of each page of cells: the epoch of the last change to a cell that begins there
 }
 
 // New returns an empty table. It panics if the configuration is contradictory, which is a bug of the caller.
@@ -101,10 +101,7 @@ func New(cfg Config) *Table {
 	}
 	t.valOff = uintptr(tagBytes + key)
 	t.cellBytes = t.valOff + uintptr(val)
-	t.pageShift = uint8(bits.Len(uint(pageBytes/t.cellBytes)) - 1)
-	if t.cellBytes > pageBytes {
-		t.pageShift = 0
-	}
+	t.pageShift = pageShift
 	t.init()
 	return t
 }
@@ -176,8 +173,9 @@ func (t *Table) Upsert(hash uint64, key []byte) (val unsafe.Pointer, created boo
 		cell = t.insert(hash, s)
 		t.writeKey(hash, cell, key)
 		created = true
+	} else {
+		t.mark(hash, cell)
 	}
-	t.mark(hash, cell)
 	return unsafe.Add(cell, t.valOff), created
 }
 
@@ -250,6 +248,7 @@ func (t *Table) insert(hash uint64, at *slot) unsafe.Pointer {
 		p = (p + 1) & at.mask
 	}
 	cell := unsafe.Add(at.cells, uintptr(p)*t.cellBytes)
+	t.markPage(s, p)
 	*(*uint64)(cell) = hash
 	s.n++
 	t.n++
@@ -271,12 +270,12 @@ func (t *Table) writeKey(hash uint64, cell unsafe.Pointer, key []byte) {
 	*ref = keyRef{off: off, len: uint32(len(key))}
 }
 
-// mark notes that the page of the cell (or of a place in it) changes in the current epoch.
+// mark notes that the page of the cell changes in the current epoch. It is called before the page is
+// written, so that a snapshot can copy the page in it.
 func (t *Table) mark(hash uint64, cell unsafe.Pointer) {
 	if t.epoch == 0 {
 		return
 	}
 	s := t.segmentOf(hash)
-	p := (uintptr(cell) - uintptr(s.cells)) / t.cellBytes
-	s.epochs[p>>t.pageShift] = t.epoch
+	s.epochs[(uintptr(cell)-uintptr(s.cells))>>(t.pageShift&63)] = t.epoch
 }
