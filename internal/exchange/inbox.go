@@ -9,6 +9,7 @@ import (
 
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/event"
+	"github.com/weir-stream/weir/internal/invariant"
 	"github.com/weir-stream/weir/internal/xsync"
 )
 
@@ -28,7 +29,7 @@ type Timer interface {
 	Reset(d time.Duration) bool
 }
 
-// Config describes an inbox. Now and AfterFunc must be set; for the rest zero is the default.
+// Config describes an inbox. Now must be set, and AfterFunc if a wait ever has a deadline; for the rest zero is the default.
 type Config struct {
 	// Name is the task's name for messages.
 	Name string
@@ -36,7 +37,7 @@ type Config struct {
 	Channels int
 	// Depth and RemoteDepth bound the batches that a channel holds.
 	Depth, RemoteDepth int
-	// Now reads a clock that never goes back, in nanoseconds. It is read only around real waits.
+	// Now reads a clock in nanoseconds. It is read only around real waits.
 	Now func() int64
 	// AfterFunc calls f on a goroutine of its own after d.
 	AfterFunc func(d time.Duration, f func()) Timer
@@ -111,6 +112,7 @@ const (
 
 // NewInbox returns an inbox that is ready for use.
 func NewInbox(cfg Config) *Inbox {
+	invariant.Always(cfg.Now != nil && cfg.Channels >= 0, "exchange: inbox %q needs a clock", cfg.Name)
 	in := &Inbox{name: cfg.Name, now: cfg.Now, afterFunc: cfg.AfterFunc, chans: make([]channel, cfg.Channels)}
 	in.mu.cond.L = &in.mu.Mutex
 	in.mu.ready, in.mu.ahead = newBitset(cfg.Channels), newBitset(cfg.Channels)

@@ -1,7 +1,12 @@
 package exchange_test
 
 import (
+	"context"
 	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -62,19 +67,97 @@ func overTCP(b *testing.B, depth int, mode exchange.Compression) {
 	out := exchange.NewOutput("bench", exchange.Forward(), []exchange.Sender{producer.Sender(1, wideCodec{pools[0]}, from)})
 	b.ResetTimer()
 	go func() {
-		for n := 0; n < b.N; n += pools[0].Cap() {
-			batch := pools[0].Get()
-			fill(batch, int64(n))
-			if err := out.Emit(batch); err != nil {
-				b.Error(err)
-			}
+		if err := emitWide(out, pools[0], b.N); err != nil {
+			b.Error(err)
 		}
-		out.Event(event.End())
 	}()
 	consume(b, in, 1)
 	b.StopTimer()
 	go producer.Close()
 	if err := consumer.Close(); err != nil {
+		b.Error(err)
+	}
+}
+
+// emitWide emits at least n rows and the end.
+func emitWide(out *exchange.Output, pool *event.Pool[wide], n int) error {
+	for i := 0; i < n; i += pool.Cap() {
+		batch := pool.Get()
+		fill(batch, int64(i))
+		if err := out.Emit(batch); err != nil {
+			return err
+		}
+	}
+	return out.Event(event.End())
+}
+
+// producerEnv tells a child process of BenchmarkTCPTwoProcesses where to send how many rows.
+const producerEnv = "WEIR_BENCH_PRODUCER"
+
+// TestProducerProcess is the child process of BenchmarkTCPTwoProcesses, and no test otherwise.
+func TestProducerProcess(t *testing.T) {
+	addr, rows, ok := strings.Cut(os.Getenv(producerEnv), " ")
+	if !ok {
+		t.Skip("runs as the child of a benchmark only")
+	}
+	n, err := strconv.Atoi(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := netx.Real{}.Dial(context.Background(), addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	link, err := exchange.NewLink(conn, linkConfig("upstairs", true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := event.NewPool[wide](0)
+	out := exchange.NewOutput("bench", exchange.Forward(), []exchange.Sender{link.Sender(1, wideCodec{pool}, newInbox("producer", 0))})
+	if err := emitWide(out, pool, n); err != nil {
+		t.Error(err)
+	}
+	if err := link.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// BenchmarkTCPTwoProcesses is BenchmarkTCP with the producer in a process of its own. The start of that process is not
+// timed.
+func BenchmarkTCPTwoProcesses(b *testing.B) {
+	listener, err := netx.Real{}.Listen(context.Background(), ":0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer listener.Close()
+	child := exec.Command(os.Args[0], "-test.run=^TestProducerProcess$")
+	child.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d", producerEnv, listener.Addr(), b.N))
+	if err := child.Start(); err != nil {
+		b.Fatal(err)
+	}
+	conn, err := listener.Accept()
+	if err != nil {
+		b.Fatal(err)
+	}
+	link, err := exchange.NewLink(conn, linkConfig("downstairs", false))
+	if err != nil {
+		b.Fatal(err)
+	}
+	in := exchange.NewInbox(exchange.Config{Name: "consumer", Channels: 1, Now: now, AfterFunc: afterFunc})
+	pool := event.NewPool[wide](0)
+	b.ReportAllocs()
+	b.ResetTimer()
+	if err := link.Receive(1, in, 0, wideCodec{pool}); err != nil {
+		b.Fatal(err)
+	}
+	if rows, _ := consume(b, in, 1); rows < int64(b.N) {
+		b.Errorf("%d rows of %d", rows, b.N)
+	}
+	b.StopTimer()
+	if err := link.Close(); err != nil {
+		b.Error(err)
+	}
+	if err := child.Wait(); err != nil {
 		b.Error(err)
 	}
 }

@@ -3,7 +3,6 @@ package exchange_test
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -343,44 +342,6 @@ func TestErrorsLeaveNoBatchBehind(t *testing.T) {
 				if n := src.live.Load(); n != 0 {
 					t.Fatalf("%s, target %d refuses, batches of %d: %d batches left", part, bad, size, n)
 				}
-			}
-		}
-	}
-}
-
-func TestRescaleTargets(t *testing.T) {
-	// From Flink's documentation of rescale: 2 producers and 4 consumers: each feeds two; 4 and 2: two feed each.
-	for _, c := range []struct {
-		n, m int
-		want [][2]int
-	}{
-		{2, 4, [][2]int{{0, 2}, {2, 4}}},
-		{4, 2, [][2]int{{0, 1}, {0, 1}, {1, 2}, {1, 2}}},
-		{3, 3, [][2]int{{0, 1}, {1, 2}, {2, 3}}},
-	} {
-		var got [][2]int
-		for i := range c.n {
-			from, to := exchange.RescaleTargets(i, c.n, c.m)
-			got = append(got, [2]int{from, to})
-		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%d to %d: %v", c.n, c.m, got)
-		}
-	}
-	// Law: every producer has a consumer, every consumer a producer, and loads differ by at most one.
-	for n := 1; n < 20; n++ {
-		for m := 1; m < 20; m++ {
-			in := make([]int, m)
-			lo, hi := m, 0
-			for i := range n {
-				from, to := exchange.RescaleTargets(i, n, m)
-				lo, hi = min(lo, to-from), max(hi, to-from)
-				for j := from; j < to; j++ {
-					in[j]++
-				}
-			}
-			if lo < 1 || hi-lo > 1 || slices.Min(in) < 1 || slices.Max(in)-slices.Min(in) > 1 {
-				t.Errorf("%d to %d: consumers %d to %d each, producers %v", n, m, lo, hi, in)
 			}
 		}
 	}

@@ -45,7 +45,7 @@ func Keyed() Partition { return Partition{kind: keyed} }
 // are split into a run of rows for each sender. (Flink deals out single rows; over many batches the shares are the same.)
 func Rebalance(start int) Partition { return Partition{kind: roundRobin, start: start} }
 
-// Rescale is Rebalance over the subset of consumers that the caller has chosen senders for. See RescaleTargets.
+// Rescale is Rebalance over the near group of consumers that the graph connects the producer with.
 func Rescale(start int) Partition { return Rebalance(start) }
 
 // Shuffle sends to random senders, in the same portions as Rebalance. Equal seeds give equal choices.
@@ -60,17 +60,6 @@ func Global() Partition { return Partition{kind: global} }
 // Custom lets f choose: it fills in the number of the sender for each live row, in order. An error fails the task.
 func Custom(f func(b event.Batch, targets []int32) error) Partition {
 	return Partition{kind: custom, custom: f}
-}
-
-// RescaleTargets returns the consumers [from, to) that producing subtask i of n sends to on a rescale edge with m
-// consumers: neighbours, so that as few pairs as possible are connected. With more producers than consumers each has one.
-func RescaleTargets(i, n, m int) (from, to int) {
-	if n >= m {
-		// Producers of consumer j are those with i*m/n == j.
-		from = i * m / n
-		return from, from + 1
-	}
-	return (i*m + n - 1) / n, ((i+1)*m + n - 1) / n
 }
 
 // splitter sorts the rows of a batch by target. Its slices are used again for each batch.
