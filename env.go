@@ -2,6 +2,7 @@ package weir
 
 import (
 	"fmt"
+	"io"
 	"reflect"
 	"runtime"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/weir-stream/weir/config"
 	"github.com/weir-stream/weir/internal/graph"
+	"github.com/weir-stream/weir/internal/proc"
 )
 
 // Env is where a job is described. It belongs to the goroutine that runs build.
@@ -17,14 +19,15 @@ type Env struct {
 	conf *config.Config
 	args []string
 	used bool // Args was called
-	// sides takes what operators send to this process, by the operator's name.
-	sides map[string]func(subtask int, payload []byte) error
+	// sides takes what operators send to this process, by the operator's node.
+	sides map[int]func(subtask int, payload []byte) error
+	out   io.Writer // where print sinks print
 }
 
 // NewEnv returns an empty environment for a job of that name. Main makes one itself; tests and programs that run jobs by
 // Execute make their own.
 func NewEnv(name string) *Env {
-	return &Env{g: graph.New(name), conf: config.NewRegistry(config.Core()...).New(), sides: map[string]func(int, []byte) error{}}
+	return &Env{g: graph.New(name), conf: config.NewRegistry(config.Core()...).New(), sides: map[int]func(int, []byte) error{}, out: proc.Self().Stdout}
 }
 
 // Name sets the job's name.
@@ -50,6 +53,12 @@ func (e *Env) Set(key, value string) *Env {
 
 // Parallelism sets the parallelism of operators that set none themselves.
 func (e *Env) Parallelism(n int) *Env { return e.Set(config.Parallelism.Key(), strconv.Itoa(n)) }
+
+// Output sets where print sinks print; without it, standard output.
+func (e *Env) Output(w io.Writer) *Env {
+	e.out = w
+	return e
+}
 
 // problem records what is wrong with the program at the user's line.
 func (e *Env) problem(code, what, fix string) {

@@ -152,8 +152,8 @@ func (s Stream[T]) CollectErr(ctx context.Context) iter.Seq2[T, error] {
 // collect adds a sink that hands the stream's rows to take, one call at a time for each subtask.
 func (s Stream[T]) collect(take func(rows []T) error) {
 	name := fmt.Sprintf("collect-%d", len(s.env.g.Nodes))
-	s.then(graph.Node{Name: name, Kind: "collect", Sink: true, Factory: operator.Maker(sink.NewCollect[T])})
-	s.env.sides[name] = func(_ int, payload []byte) error {
+	n := s.then(graph.Node{Name: name, Kind: "collect", Sink: true, Factory: operator.Maker(sink.NewCollect[T])})
+	s.env.sides[n.ID] = func(_ int, payload []byte) error {
 		codec, err := basic.RecordsCodec[T]()
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"github.com/weir-stream/weir/internal/graph"
 	"github.com/weir-stream/weir/internal/operator"
 	"github.com/weir-stream/weir/internal/operator/sink"
+	"github.com/weir-stream/weir/internal/xsync"
 )
 
 // SinkHandle is the end of a stream; its methods set what the sink's operator runs with.
@@ -25,7 +26,17 @@ func (s Stream[T]) To(name string, dst connector.Sink[T]) SinkHandle {
 			n.MaxParallelism = m.MaxParallelism()
 		}
 	}
-	return SinkHandle{env: s.env, node: s.then(n)}
+	node := s.then(n)
+	if taker, ok := dst.(connector.SideTaker); ok {
+		env := s.env
+		var mu xsync.Mutex
+		env.sides[node.ID] = func(subtask int, payload []byte) error {
+			mu.Lock()
+			defer mu.Unlock()
+			return taker.TakeSide(subtask, payload, env.out)
+		}
+	}
+	return SinkHandle{env: s.env, node: node}
 }
 
 // Parallelism sets how many subtasks the sink has.

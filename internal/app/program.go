@@ -24,9 +24,9 @@ type Program struct {
 	Graph *graph.Graph
 	// Config holds the job's options.
 	Config *config.Config
-	// Sides takes the payloads that an operator of that name sends to this process, one subtask's in order and several
+	// Sides takes the payloads that the operator of a node sends to this process, one subtask's in order and several
 	// subtasks' concurrently. Payloads of other operators are dropped.
-	Sides map[string]func(subtask int, payload []byte) error
+	Sides map[int]func(subtask int, payload []byte) error
 }
 
 // Plan is a checked and chained program.

@@ -161,7 +161,7 @@ type sides struct{ plan *Plan }
 func (s sides) Rows(_ context.Context, op rpc.OpRef, payload []byte) error {
 	ops := s.plan.Job.Vertices[op.Task.Vertex].Operators
 	node := ops[op.Op].Node
-	take := s.plan.Sides[node.Label()]
+	take := s.plan.Sides[node.ID]
 	if take == nil {
 		return nil
 	}

@@ -61,6 +61,7 @@ func (o *reader[T]) waitIdle() {
 	}
 	o.timer = o.ctx.Timers.At(o.ctx.Now()+o.opt.Idle.Milliseconds(), func(int64) error {
 		o.timer = nil
+		o.marks.Expect(len(o.ids) > 0)
 		return o.tick()
 	})
 }

@@ -213,6 +213,9 @@ func (o *reader[T]) Wait(ctx context.Context) error {
 func (o *reader[T]) AddSplits(add []connector.Split, last bool) error {
 	o.asked = false
 	o.last = o.last || last
+	if len(add) > 0 {
+		o.marks.Expect(true)
+	}
 	for _, s := range add {
 		id := o.marks.Add(o.ctx.Now())
 		o.ids[s.ID], o.names[id] = id, s.ID

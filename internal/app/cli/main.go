@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/weir-stream/weir/config"
+	"github.com/weir-stream/weir/internal/app"
+	"github.com/weir-stream/weir/internal/clock"
+	"github.com/weir-stream/weir/internal/conffile"
+	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/fs"
+	"github.com/weir-stream/weir/internal/graph"
+	"github.com/weir-stream/weir/internal/proc"
+)
+
+// Build describes the program's jobs. It is handed the configuration and the program's own arguments, and returns the job,
+// and whether it has looked at the arguments.
+type Build func(conf *config.Config, args []string) (p app.Program, usedArgs bool, err error)
+
+// Exit codes.
+const (
+	exitOK       = 0
+	exitFailed   = 1   // the job has failed
+	exitUsage    = 2   // the command line or the program is wrong; nothing ran
+	exitCanceled = 130 // the job was cancelled
+)
+
+// Main runs a program and returns its exit code.
+func Main(p *proc.Process, build Build) int {
+	f, err := Parse(p.Args)
+	if err != nil {
+		return fail(p.Stderr, exitUsage, err)
+	}
+	if f.Help {
+		fmt.Fprint(p.Stdout, Usage(p.Program))
+		return exitOK
+	}
+	conf := config.NewRegistry(config.Core()...).New()
+	if err := configure(p, f, conf); err != nil {
+		return fail(p.Stderr, exitUsage, err)
+	}
+	program, used, err := build(conf, f.Rest)
+	if err != nil {
+		return fail(p.Stderr, exitUsage, err)
+	}
+	if len(f.Rest) > 0 && !used {
+		return fail(p.Stderr, exitUsage, Unknown(f.Rest))
+	}
+	if program.Graph.Name == "" {
+		program.Graph.Name = p.Program
+	}
+	plan, err := app.NewPlan(program)
+	if err != nil {
+		return fail(p.Stderr, exitUsage, err)
+	}
+	for _, w := range plan.Warnings {
+		fmt.Fprintln(p.Stderr, w)
+	}
+	if f.Explain != "" {
+		return explain(p, f.Explain, plan)
+	}
+	return run(p, f, plan)
+}
+
+func configure(p *proc.Process, f *Flags, conf *config.Config) error {
+	var bad []error
+	if f.File != "" {
+		data, err := p.ReadFile(f.File)
+		if err == nil {
+			err = conffile.Read(conf, f.File, data)
+		}
+		bad = append(bad, err)
+	}
+	bad = append(bad, conf.SetFlags(f.Settings))
+	return errors.Join(bad...)
+}
+
+func explain(p *proc.Process, form string, plan *app.Plan) int {
+	if form == "json" {
+		b, err := graph.PlanJSON(plan.Job)
+		if err != nil {
+			return fail(p.Stderr, exitFailed, err)
+		}
+		fmt.Fprintln(p.Stdout, string(b))
+		return exitOK
+	}
+	fmt.Fprint(p.Stdout, graph.Explain(plan.Job))
+	return exitOK
+}
+
+func run(p *proc.Process, f *Flags, plan *app.Plan) int {
+	ctx, stop := p.Interrupts(context.Background())
+	defer stop()
+	v := newView(p, f)
+	world := app.World{Clock: clock.Real{}, FS: app.Files(fs.Real{}), Log: logger(p.Stderr, plan.Config)}
+	result, err := app.Run(ctx, world, plan, app.RunOptions{Progress: v.show})
+	v.done()
+	if f.Progress != "none" {
+		summary(p.Stderr, result)
+	}
+	switch {
+	case err == nil:
+		return exitOK
+	case errs.IsCanceled(err):
+		return fail(p.Stderr, exitCanceled, err)
+	default:
+		return fail(p.Stderr, exitFailed, err)
+	}
+}
+
+func newView(p *proc.Process, f *Flags) view {
+	switch {
+	case f.Progress == "none":
+		return quiet{}
+	case f.Progress == "terminal" || f.Progress == "auto" && p.Terminal:
+		return &terminal{w: p.Stderr, width: p.Width}
+	}
+	return &plain{w: p.Stderr, every: 5 * time.Second}
+}
+
+func logger(w io.Writer, conf *config.Config) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(conf.Get(config.LogLevel))); err != nil {
+		level = slog.LevelInfo
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+}
+
+func fail(w io.Writer, code int, err error) int {
+	fmt.Fprintln(w, err)
+	return code
+}
