@@ -21,8 +21,14 @@ func (c noCodec) Decode(src []byte) (event.Batch, error) {
 	return b, nil
 }
 
-// TestPeerThatBreaksTheProtocol speaks for a peer that shakes hands well and then does what none may do.
-func TestPeerThatBreaksTheProtocol(t *testing.T) {
+// misdeed is what a peer does after a good handshake, and the words of the error that it must end in.
+type misdeed struct {
+	name   string
+	frames [][]byte
+	want   string
+}
+
+func misdeeds() []misdeed {
 	frame := func(payload string, h header) []byte { return endFrame(append(beginFrame(nil), payload...), h) }
 	batch := frame("rows", header{kind: frameBatch, channel: 1})
 	forced := frame("rows", header{kind: frameBatch, channel: 1, flags: flagForced})
@@ -34,11 +40,7 @@ func TestPeerThatBreaksTheProtocol(t *testing.T) {
 		}
 		return fs
 	}
-	for _, c := range []struct {
-		name   string
-		frames [][]byte
-		want   string
-	}{
+	return []misdeed{
 		{"a batch without credit", many(9, batch), "channel 1: a batch without credit, 8 are queued"},
 		{"endless batches ahead of a barrier", many(8+excessMax+1, forced), "64 batches ahead of barriers without credit"},
 		{"a channel that nobody opened", [][]byte{frame("", header{kind: frameIdle, channel: 2})}, "idle on channel 2, which was not opened"},
@@ -51,7 +53,11 @@ func TestPeerThatBreaksTheProtocol(t *testing.T) {
 		{"rubbish", [][]byte{[]byte(strings.Repeat("rubbish ", 5))}, "is no valid frame"},
 		{"a wrong checksum", [][]byte{append([]byte{0, 0, 0, 0}, batch[4:]...)}, "checksum is wrong"},
 		{"hanging up within a frame", [][]byte{batch[:20]}, "unexpected EOF"},
-	} {
+	}
+}
+
+func TestPeerThatBreaksTheProtocol(t *testing.T) {
+	for _, c := range misdeeds() {
 		t.Run(c.name, func(t *testing.T) {
 			a, b := net.Pipe()
 			config := LinkConfig{Self: Peer{Job: "j", Name: "here"}, Rand: rand.NewChaCha8([32]byte{}),
