@@ -132,6 +132,9 @@ type ReaderContext struct {
 	FS FileSystem
 	// Now returns the processing time.
 	Now func() time.Time
+	// NewTimer returns a channel that receives once when d of processing time has passed, and a function that stops it. It
+	// may be called from any goroutine.
+	NewTimer func(d time.Duration) (fired <-chan time.Time, stop func() bool)
 	// Log is the reader's logger.
 	Log *slog.Logger
 	// Bad reports a record that could not be decoded. If it returns an error the reader must return it from Poll (policy

@@ -48,7 +48,10 @@ func (o *reader[T]) Open(ctx *operator.Context, out operator.Collector) error {
 	o.bad = basic.NewEmitter[connector.BadRecord](out, BadSide, 0)
 	o.open()
 	r, err := o.src.Reader(connector.ReaderContext{Ctx: ctx.Ctx, Subtask: ctx.Subtask, Parallelism: ctx.Parallelism,
-		FS: ctx.FS, Now: ctx.Clock.Now, Log: ctx.Log, Bad: o.badRecord})
+		FS: ctx.FS, Now: ctx.Clock.Now, NewTimer: func(d time.Duration) (<-chan time.Time, func() bool) {
+			t := ctx.Clock.NewTimer(d)
+			return t.C(), t.Stop
+		}, Log: ctx.Log, Bad: o.badRecord})
 	if err != nil {
 		return o.failed("open", err)
 	}

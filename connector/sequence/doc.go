@@ -1,0 +1,2 @@
+// Package sequence is the source of consecutive whole numbers.
+package sequence
