@@ -12,6 +12,8 @@ STATICCHECK_V := v0.8.2
 # What runs under the race detector: the runtime and all that it stands on.
 RACE_PACKAGES := . ./internal/... ./weirtest/...
 TEST_TIMEOUT  ?= 10m
+# All Go source, found without git: a clone that belongs to another user must not look empty.
+GO_FILES       = find . -name '*.go' -not -path './.*' -not -path './bin/*' -not -path '*/testdata/*'
 # Where benchmarks are looked for, and which.
 BENCH         ?= .
 BENCH_COUNT   ?= 1
@@ -33,7 +35,7 @@ demo: ## the flights example over the whole year
 test: lint arch suites race ## what must pass before a change lands
 
 lint: $(STATICCHECK) ## gofmt, vet, staticcheck
-	@out=$$($(GOFMT) -l $$(git ls-files -co --exclude-standard '*.go')); \
+	@out=$$($(GO_FILES) -exec $(GOFMT) -l {} +) || exit 1; \
 		if [ -n "$$out" ]; then echo "not formatted (make fmt):"; echo "$$out"; exit 1; fi
 	$(GO) vet ./...
 	$(STATICCHECK) ./...
@@ -67,19 +69,19 @@ soak: ## long runs from seeds: make soak SEEDS=1000
 	$(GO) test -count=1 -timeout 0 $$($(GO) list -f '{{$$p := .ImportPath}}{{range .TestImports}}{{if eq . "pgregory.net/rapid"}}{{$$p}} {{end}}{{end}}{{range .XTestImports}}{{if eq . "pgregory.net/rapid"}}{{$$p}} {{end}}{{end}}' ./... | tr ' ' '\n' | sort -u) -rapid.checks $(SEEDS)
 
 fuzz: ## each fuzzer for a while: make fuzz FUZZ_TIME=5m
-	@for p in $$(git grep -l '^func Fuzz' -- '*_test.go' | xargs -r -n1 dirname | sort -u); do \
+	@for p in $$($(GO_FILES) -exec grep -l '^func Fuzz' {} + | xargs -r -n1 dirname | sort -u); do \
 		for f in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]*' $$p/*_test.go | cut -c6-); do \
-			echo "$(GO) test -fuzz $$f ./$$p"; \
-			$(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZ_TIME) ./$$p || exit 1; done; done
+			echo "$(GO) test -fuzz $$f $$p"; \
+			$(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZ_TIME) $$p || exit 1; done; done
 
 golden: ## write the expected texts anew; then read the diff
 	WEIR_GOLDEN=write $(GO) test -count=1 ./... || true
-	@pkgs=$$(git grep -l 'cockroachdb/datadriven' -- '*_test.go' | xargs -r -n1 dirname | sort -u | sed 's|^|./|'); \
+	@pkgs=$$($(GO_FILES) -name '*_test.go' -exec grep -l 'cockroachdb/datadriven' {} + | xargs -r -n1 dirname | sort -u); \
 		[ -z "$$pkgs" ] || $(GO) test -count=1 $$pkgs -rewrite || true
 	git diff --stat
 
 fmt: ## format everything
-	$(GOFMT) -w $$(git ls-files -co --exclude-standard '*.go')
+	$(GO_FILES) -exec $(GOFMT) -w {} +
 
 clean: ## remove what the targets above wrote
 	rm -rf $(BIN) out
