@@ -107,16 +107,22 @@ func (t *Table) sweepSegment(s *segment, keep func(uint64, []byte, unsafe.Pointe
 	}
 }
 
-// Reset removes every key and gives all memory back except what a new table has. The table can be used again.
+// Reset removes every key and gives all memory back to the pool. The table can be used again and expects as many keys as
+// it held, so that the table of one window serves the next without growing step by step.
 func (t *Table) Reset() {
+	n := t.n
 	t.Close()
-	t.init()
+	t.init(n)
 }
 
 // Close gives all memory back. The table must not be used afterwards, except for Reset. Closing twice is harmless.
 func (t *Table) Close() {
 	for _, s := range t.segments() {
 		t.free(s)
+	}
+	if t.empty != nil {
+		t.pool.put(t.empty, classOf(initialCells*int(t.cellBytes)))
+		t.empty = nil
 	}
 	clear(t.segs)
 	clear(t.dir)

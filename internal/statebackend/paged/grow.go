@@ -18,6 +18,7 @@ func (t *Table) newSegment(cells int, shift uint8) *segment {
 }
 
 func (t *Table) setCells(s *segment, cells int) {
+	s.lazy = 0
 	s.class = classOf(cells * int(t.cellBytes))
 	s.cells = t.pool.get(s.class)
 	s.mask = uint64(cells - 1)
@@ -54,6 +55,11 @@ func (t *Table) BeginEpoch(epoch uint32) {
 // grow makes room in s for the key with this hash, by doubling s or by splitting it in two.
 func (t *Table) grow(s *segment, hash uint64) {
 	t.growths++
+	if s.lazy != 0 {
+		t.setCells(s, s.lazy)
+		t.link(s, hash>>t.shift-t.dirBase)
+		return
+	}
 	cells := int(s.mask) + 1
 	if 2*cells*int(t.cellBytes) <= t.segmentMax || !t.canSplit(s) {
 		t.double(s, hash)
@@ -210,7 +216,9 @@ func (t *Table) link(s *segment, i uint64) {
 
 // free gives the memory of s back.
 func (t *Table) free(s *segment) {
-	t.pool.put(s.cells, s.class)
+	if s.lazy == 0 {
+		t.pool.put(s.cells, s.class)
+	}
 	if s.arena.base != nil {
 		t.pool.put(s.arena.base, s.arena.class)
 	}

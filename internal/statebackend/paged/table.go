@@ -27,6 +27,9 @@ type Config struct {
 	Blobs bool
 	// Groups are the key groups whose keys will be stored; the zero value means all. A key outside panics.
 	Groups keygroup.Range
+	// Expect is about how many keys the table will hold, 0 if nobody knows. It is cheap to expect too much: memory is
+	// taken when a segment gets its first key.
+	Expect int
 	// Pool is where memory comes from; nil is the pool of the process.
 	Pool *Pool
 }
@@ -49,7 +52,8 @@ type Table struct {
 	pageShift uint8 // pageShift, less in tests
 	epoch     uint32
 
-	segs                   []*segment // parallel to dir: neighbours share a segment until it splits
+	empty                  unsafe.Pointer // the cells of segments that have none yet
+	segs                   []*segment     // parallel to dir: neighbours share a segment until it splits
 	nsegs                  int
 	growths                int // how often cells of any segment moved because of growth
 	n                      int
@@ -73,6 +77,7 @@ type segment struct {
 	shift  uint8 // hash>>shift is the prefix of all its keys
 	class  uint8 // of the block of cells
 	arena  arena
+	lazy   int      // cells to take for the first key; until then cells are shared and empty
 	epochs []uint32 // of each page of cells: the epoch of the last change to a cell that begins there
 }
 
@@ -102,19 +107,41 @@ func New(cfg Config) *Table {
 	t.valOff = uintptr(tagBytes + key)
 	t.cellBytes = t.valOff + uintptr(val)
 	t.pageShift = pageShift
-	t.init()
+	t.init(cfg.Expect)
 	return t
 }
 
-// init makes the directory of an empty table: one segment for the whole range of groups.
-func (t *Table) init() {
+// init makes the directory of an empty table for about n keys, with the segments that they will fill.
+func (t *Table) init(n int) {
 	lo, hi := t.bounds()
 	t.shift = uint8(bits.Len64(lo ^ hi))
+	cells := initialCells
+	for cells/4*3 < n && 2*cells*int(t.cellBytes) <= t.segmentMax {
+		cells *= 2
+	}
+	for int(hi>>t.shift-lo>>t.shift+1)*(cells/4*3) < n && t.shift > 0 {
+		t.shift--
+	}
 	t.dirBase = lo >> t.shift
-	t.segs = append(t.segs[:0], t.newSegment(initialCells, t.shift))
-	t.dir = append(t.dir[:0], slot{})
-	t.nsegs = 1
-	t.link(t.segs[0], 0)
+	t.nsegs = int(hi>>t.shift-t.dirBase) + 1
+	t.segs, t.dir = t.segs[:0], t.dir[:0]
+	if cells > initialCells && t.empty == nil {
+		t.empty = t.pool.get(classOf(initialCells * int(t.cellBytes)))
+	}
+	for range t.nsegs {
+		s := &segment{shift: t.shift}
+		if cells > initialCells {
+			// Empty cells that all such segments share serve lookups until the first insert finds the limit of 0.
+			s.cells, s.mask, s.lazy = t.empty, initialCells-1, cells
+			if t.epoch != 0 {
+				t.trackPages(s)
+			}
+		} else {
+			t.setCells(s, cells)
+		}
+		t.segs = append(t.segs, s)
+		t.dir = append(t.dir, slot{s.cells, s.mask})
+	}
 }
 
 // bounds returns the first and last hash that the table may hold.
@@ -137,7 +164,10 @@ func (t *Table) Bytes() int64 {
 }
 
 func (s *segment) bytes() int64 {
-	total := int64(unsafe.Sizeof(*s)) + 1<<s.class + int64(len(s.epochs))*4
+	total := int64(unsafe.Sizeof(*s)) + int64(len(s.epochs))*4
+	if s.lazy == 0 {
+		total += 1 << s.class
+	}
 	if s.arena.base != nil {
 		total += 1 << s.arena.class
 	}

@@ -230,3 +230,24 @@ func BenchmarkSmallTables(b *testing.B) {
 		t.Close()
 	}
 }
+
+// BenchmarkWindows fills a table with 100,000 keys, visits all and resets it, as the table of a window is used.
+func BenchmarkWindows(b *testing.B) {
+	const nkeys = 100_000
+	t := New(Config{KeyWidth: 8, ValueWidth: 16})
+	defer t.Close()
+	hashes, keys, out := make([]uint64, nkeys), make([]uint64, nkeys), make([]unsafe.Pointer, batchRows)
+	for k := range keys {
+		keys[k], hashes[k] = uint64(k), hash64(uint64(k))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		for lo := 0; lo+batchRows <= nkeys; lo += batchRows {
+			t.UpsertBatch64(hashes[lo:lo+batchRows], keys[lo:lo+batchRows], out, nil)
+		}
+		n := 0
+		t.All(func(uint64, []byte, unsafe.Pointer) bool { n++; return true })
+		t.Reset()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/nkeys, "ns/key")
+}
