@@ -39,13 +39,14 @@ func (t *Table) cells(r keygroup.Range, f func(*segment, unsafe.Pointer) bool) {
 		return
 	}
 	last := (r.To - 1).Last()
+	all := r == t.cfg.Groups
 	for i := int(r.From.First()>>t.shift - t.dirBase); i < len(t.segs) && (t.dirBase+uint64(i))<<t.shift <= last; {
 		s := t.segs[i]
 		n := t.spanOf(i, s)
 		for p := uint64(0); p <= s.mask && s.n > 0; p++ {
 			cell := t.cellAt(s, p)
 			tag := *(*uint64)(cell)
-			if tag != 0 && r.ContainsHash(tag) && !f(s, cell) {
+			if tag != 0 && (all || r.ContainsHash(tag)) && !f(s, cell) {
 				return
 			}
 		}

@@ -89,6 +89,24 @@ func (p *Pool) getDirty(class uint8) unsafe.Pointer {
 	return b
 }
 
+// Prepare backs n bytes of blocks with memory ahead of their use, beyond IdleMax if need be. The first touch of a fresh
+// 2 MiB block takes a quarter of a millisecond, and several where a hypervisor must find the memory first; a task that
+// must not wait for that has it done before it begins. Prepare takes as long; it may run on any goroutine.
+func (p *Pool) Prepare(n int) {
+	var blocks []unsafe.Pointer
+	for ; n > 0; n -= 1 << hugeClass {
+		b := p.getDirty(hugeClass)
+		for off := 0; off < 1<<hugeClass; off += 4 << 10 {
+			*(*byte)(unsafe.Add(b, off)) = 1
+		}
+		blocks = append(blocks, b)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mu.inUse -= int64(len(blocks)) << hugeClass
+	p.mu.warm = append(p.mu.warm, blocks...)
+}
+
 func heapBlock(class uint8) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(make([]uint64, 1<<class/8)))
 }

@@ -410,3 +410,41 @@ func (t *Table) upsertOne(hash, key uint64) unsafe.Pointer {
 	t.UpsertBatch64([]uint64{hash}, []uint64{key}, out, nil)
 	return out[0]
 }
+
+// What is prepared is used before anything else, and is zero.
+func TestPrepare(t *testing.T) {
+	pool := &Pool{}
+	pool.Prepare(5 << 20)
+	if s := pool.Stats(); s.InUse != 0 || s.Warm != 6<<20 {
+		t.Fatalf("after Prepare: %+v", s)
+	}
+	b := pool.get(hugeClass)
+	for i, w := range unsafe.Slice((*uint64)(b), 1<<hugeClass/8) {
+		if w != 0 {
+			t.Fatalf("word %d of a prepared block is %x", i, w)
+		}
+	}
+	pool.put(b, hugeClass)
+}
+
+// Blocks beyond the limit give their memory back and are zero again when they return.
+func TestIdleBlocksAreDropped(t *testing.T) {
+	pool := &Pool{IdleMax: 4 << 20}
+	var blocks []unsafe.Pointer
+	for range 8 {
+		b := pool.get(hugeClass)
+		*(*uint64)(b) = 1
+		blocks = append(blocks, b)
+	}
+	for _, b := range blocks {
+		pool.put(b, hugeClass)
+	}
+	if s := pool.Stats(); s.Warm > 4<<20 && !pool.mu.heap {
+		t.Fatalf("%d bytes stay warm, the limit is 4 MiB", s.Warm)
+	}
+	for range 8 {
+		if b := pool.get(hugeClass); *(*uint64)(b) != 0 {
+			t.Fatal("a block comes back dirty")
+		}
+	}
+}
