@@ -41,7 +41,7 @@ var worldPackages = map[string]string{
 // worldFree says whether a folder may touch the world: its packages, the composition root, programs and tests.
 func worldFree(dir string) bool {
 	switch dir {
-	case "internal/clock", "internal/fs", "internal/netx", "internal/xsync", "internal/proc":
+	case "internal/clock", "internal/fs", "internal/netx", "internal/xsync", "internal/proc", "internal/deploy":
 		return true
 	}
 	return free(dir) || dir == "internal/app" || strings.HasPrefix(dir, "internal/app/") || strings.HasPrefix(dir, "cmd/")
