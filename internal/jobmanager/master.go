@@ -25,7 +25,8 @@ type Result struct {
 	Duration time.Duration
 }
 
-// Master runs one job, once. New makes it, Run does everything.
+// Master runs one job, once. New makes it, Run does everything. Calls from other goroutines wait for Run; if it turns out
+// that the job cannot begin, Run with a context that has ended lets them go.
 type Master struct {
 	job     Job
 	cfg     Config
