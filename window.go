@@ -83,21 +83,18 @@ func (w WindowedStream[K, T]) Aggregate[A, R any](agg Aggregation[T, A, R]) Stre
 	if err != nil {
 		return refuse[K, T, Windowed[K, R]](w, err)
 	}
-	return aggregated(w, b, agg, func(k K, win window.Window, r R) Windowed[K, R] { return Windowed[K, R]{Key: k, Window: win, Value: r} })
+	return aggregated(w, b, agg, false, func(k K, win window.Window, r R) Windowed[K, R] { return Windowed[K, R]{Key: k, Window: win, Value: r} })
 }
 
 // aggregated adds the window operator. A function of its own, since a method that returned rows made of T for every T
 // would be an endless type.
-func aggregated[K, T, A, R, U any](w WindowedStream[K, T], b *window.Bound[T], agg Aggregation[T, A, R], make func(K, window.Window, R) U) Stream[U] {
+func aggregated[K, T, A, R, U any](w WindowedStream[K, T], b *window.Bound[T], agg Aggregation[T, A, R], needsRows bool, make func(K, window.Window, R) U) Stream[U] {
 	if b == nil {
 		return result[K, T, U](w, nil)
 	}
-	if !windowop.Fits(b) {
-		return refuse[K, T, U](w, fmt.Errorf("windows of this kind are not there yet"))
-	}
-	cfg := windowop.PanesConfig[K, T, A, R, U]{Window: b, Key: w.in.key, Keys: w.in.codec, Make: make, LateSide: w.lateSide,
+	cfg := windowop.Config[K, T, A, R, U]{Window: b, Key: w.in.key, Keys: w.in.codec, Make: make, LateSide: w.lateSide, NeedsRows: needsRows,
 		Aggregate: windowop.Aggregate[T, A, R]{Add: agg.Add, Merge: agg.Merge, Result: agg.Result}}
-	return result[K, T, U](w, func() operator.Operator { return windowop.NewPanes(cfg) })
+	return result[K, T, U](w, func() operator.Operator { return windowop.New(cfg) })
 }
 
 // Reduce emits, for each key and window, its rows combined by f, which must be associative. (Aggregate with Reducing(f)
@@ -108,7 +105,7 @@ func (w WindowedStream[K, T]) Reduce(f func(a, b T) T) Stream[T] {
 	if err != nil {
 		return refuse[K, T, T](w, err)
 	}
-	return aggregated(w, b, Reducing(f), func(_ K, _ window.Window, v T) T { return v })
+	return aggregated(w, b, Reducing(f), true, func(_ K, _ window.Window, v T) T { return v })
 }
 
 // refuse records that the window cannot be, and returns a stream to go on with, so that further problems are found.

@@ -14,6 +14,12 @@ import (
 // event time. p is the value of recover, or nil; err is the returned error. Call it from a deferred function, so that the
 // stack is still the panic's.
 func RowError(ctx *Context, p any, err error, row any, time int64) error {
+	return UserError(ctx, p, err, func() string { return RowText(row, time) })
+}
+
+// UserError is RowError for functions that are not called for a row: where says what they were called for. It is called
+// only if the text is needed, and its text, such as " (at key 7)", follows the message.
+func UserError(ctx *Context, p any, err error, where func() string) error {
 	if p == nil {
 		if err == nil {
 			return nil
@@ -23,13 +29,13 @@ func RowError(ctx *Context, p any, err error, row any, time int64) error {
 			return err
 		}
 		return &errs.Error{Code: errs.CodeUserFunction, Class: errs.ClassFailTask, Op: ctx.Place(),
-			Msg: "the function returned an error" + rowText(row, time), Err: err}
+			Msg: "the function returned an error" + where(), Err: err}
 	}
 	if e, ok := p.(*errs.Error); ok && e.Code == errs.CodeUserPanic {
 		return e
 	}
 	e := &errs.Error{Code: errs.CodeUserPanic, Class: errs.ClassFailTask, Op: ctx.Place(),
-		Msg: fmt.Sprintf("panic: %v%s\n%s", p, rowText(row, time), trimStack(debug.Stack()))}
+		Msg: fmt.Sprintf("panic: %v%s\n%s", p, where(), trimStack(debug.Stack()))}
 	if cause, ok := p.(error); ok {
 		e.Err = cause
 	}
@@ -38,7 +44,8 @@ func RowError(ctx *Context, p any, err error, row any, time int64) error {
 
 const rowTextMax = 400
 
-func rowText(row any, time int64) string {
+// RowText describes a row for a message: " (at row ..., event time ...)", or nothing for a nil row.
+func RowText(row any, time int64) string {
 	if row == nil {
 		return ""
 	}

@@ -115,26 +115,10 @@ func (o *panes[K, T, A, R, U]) mergeInto(to, from *accumulators[A]) error {
 // emit sends a result.
 func (o *panes[K, T, A, R, U]) emit(enc []byte, w window.Window, acc *A) error {
 	var key K
-	if err := o.cfg.Keys.Decode(o.own(enc), &key); err != nil {
+	if err := o.keys.read(enc, &key); err != nil {
 		return err
 	}
 	return o.em.Emit(o.cfg.Make(key, w, o.cfg.Aggregate.Result(acc)), w.MaxTimestamp())
-}
-
-const arenaBytes = 16 << 10
-
-// own copies an encoded key to memory that is never used again, because the strings of a decoded key alias it and the
-// table's memory is recycled. Keys of fixed width hold no strings.
-func (o *panes[K, T, A, R, U]) own(enc []byte) []byte {
-	if o.keyWidth != 0 {
-		return enc
-	}
-	if cap(o.arena)-len(o.arena) < len(enc) {
-		o.arena = make([]byte, 0, max(arenaBytes, len(enc)))
-	}
-	at := len(o.arena)
-	o.arena = append(o.arena, enc...)
-	return o.arena[at:len(o.arena):len(o.arena)]
 }
 
 // merge implements sliderHost.

@@ -13,9 +13,9 @@ import (
 	"github.com/weir-stream/weir/window"
 )
 
-// PanesConfig describes a Panes operator. U is the row that it emits.
-type PanesConfig[K, T, A, R, U any] struct {
-	// Window is tumbling or sliding, with the plain trigger and no evictor.
+// Config describes an operator that aggregates windows. U is the row that it emits.
+type Config[K, T, A, R, U any] struct {
+	// Window is any kind of windows.
 	Window *window.Bound[T]
 	// Key selects a row's key, Keys encodes it.
 	Key  func(T) K
@@ -26,6 +26,23 @@ type PanesConfig[K, T, A, R, U any] struct {
 	Make func(key K, w window.Window, r R) U
 	// LateSide is the name of the side output for late rows, or "".
 	LateSide string
+	// NeedsRows says that a window from which an evictor has removed all rows has no result.
+	NeedsRows bool
+}
+
+// New returns the operator that serves these windows best.
+func New[K, T, A, R, U any](cfg Config[K, T, A, R, U]) operator.Operator {
+	if Fits(cfg.Window) {
+		return NewPanes(cfg)
+	}
+	return NewGeneral(GeneralConfig[K, T, U]{Window: cfg.Window, Key: cfg.Key, Keys: cfg.Keys, LateSide: cfg.LateSide, Function: cfg.Incremental()})
+}
+
+// Incremental is the aggregation as a function of General.
+func (cfg Config[K, T, A, R, U]) Incremental() Function[K, T, U] {
+	return Incremental(cfg.Aggregate, cfg.NeedsRows, func(c *Call[K], r R, em *basic.Emitter[U]) error {
+		return em.Emit(cfg.Make(c.Key, c.Window, r), c.Window.MaxTimestamp())
+	})
 }
 
 // Fits reports whether Panes can serve windows of that kind.
@@ -33,13 +50,13 @@ func Fits[T any](b *window.Bound[T]) bool {
 	return b.Grid != nil && b.Plain && b.EvictBefore == nil && b.EvictAfter == nil
 }
 
-// NewPanes returns the operator.
-func NewPanes[K, T, A, R, U any](cfg PanesConfig[K, T, A, R, U]) operator.Operator {
+// NewPanes returns the operator for tumbling and sliding windows with the plain trigger and no evictor.
+func NewPanes[K, T, A, R, U any](cfg Config[K, T, A, R, U]) operator.Operator {
 	return &panes[K, T, A, R, U]{cfg: cfg, grid: cfg.Window.Grid, processing: cfg.Window.Domain == window.ProcessingTime}
 }
 
 type panes[K, T, A, R, U any] struct {
-	cfg        PanesConfig[K, T, A, R, U]
+	cfg        Config[K, T, A, R, U]
 	grid       *window.Grid
 	cursor     window.Cursor
 	processing bool
@@ -47,9 +64,9 @@ type panes[K, T, A, R, U any] struct {
 	em         *basic.Emitter[U]
 	late       *lateRows[T]
 	accs       *codec.Codec[A] // nil if accumulators lie in place
-	keyWidth   int             // 0 if keys vary
-	time       int64           // the windows' own time: watermark, or processing time of the last firing
-	live       []*pane[A]      // by rising start
+	keys       keyReader[K]
+	time       int64      // the windows' own time: watermark, or processing time of the last firing
+	live       []*pane[A] // by rising start
 	free       []*paged.Table
 	merged     *accumulators[A] // scratch of fireMerged
 	slices     *slider[A]       // nil unless panes are combined incrementally
@@ -58,7 +75,6 @@ type panes[K, T, A, R, U any] struct {
 	in      batchScratch[K]
 	touched []touch[A] // panes that the present batch meets
 	windows []window.Window
-	arena   []byte // encoded keys that emitted rows alias
 }
 
 // pane is a stretch of time with its accumulators.
@@ -93,9 +109,7 @@ func (o *panes[K, T, A, R, U]) Open(ctx *operator.Context, out operator.Collecto
 	o.late = newLateRows[T](ctx, out, o.cfg.LateSide)
 	o.cursor = window.NewCursor(o.grid)
 	o.time = event.NoTime
-	if w, fixed := o.cfg.Keys.FixedWidth(); fixed {
-		o.keyWidth = w
-	}
+	o.keys = newKeyReader(o.cfg.Keys)
 	c, err := codec.For[A]()
 	if err != nil {
 		return errs.Wrap(err, "", 0, ctx.Place(), "the accumulator cannot be kept as state")
@@ -117,7 +131,7 @@ func (o *panes[K, T, A, R, U]) newTable() accumulators[A] {
 		o.free = o.free[:n-1]
 		return a
 	}
-	cfg := paged.Config{KeyWidth: o.keyWidth, Blobs: o.accs != nil}
+	cfg := paged.Config{KeyWidth: o.keys.width, Blobs: o.accs != nil}
 	if o.accs == nil {
 		cfg.ValueWidth = a.width()
 	}
@@ -170,8 +184,7 @@ func (o *panes[K, T, A, R, U]) distribute(in *event.Records[T]) error {
 	for i, ts := range in.Times {
 		if t == nil || ts < t.span.Start || ts >= t.span.End {
 			if ts == event.NoTime {
-				return operator.RowError(o.ctx, nil, errs.New(errs.CodeRecordTimestamp, errs.ClassFailJob, o.ctx.Place(),
-					"a row without event time reached an event-time window: give the source the option weir.EventTime, or use .ProcessingTime() windows"), in.Rows[i], ts)
+				return operator.RowError(o.ctx, nil, errRowWithoutTime(o.ctx), in.Rows[i], ts)
 			}
 			t = o.touch(ts)
 		}
@@ -273,7 +286,7 @@ func (o *panes[K, T, A, R, U]) find(a *accumulators[A]) {
 	s := &o.in
 	n := len(s.keys)
 	s.out = slices.Grow(s.out[:0], n)[:n]
-	if o.keyWidth == 8 {
+	if o.keys.width == 8 {
 		s.words = slices.Grow(s.words[:0], n)[:n]
 		o.cfg.Keys.Words(s.keys, s.words)
 		a.UpsertBatch64(s.hashes, s.words, s.out, nil)

@@ -61,13 +61,13 @@ func sumBids(t testing.TB, spec window.Spec, encoded bool) operator.Operator {
 			Sum  int64
 			Note string
 		}
-		return NewPanes(PanesConfig[string, bid, acc, int64, out]{Window: b, Key: key, Keys: kc, Make: makeOut, LateSide: "late", Aggregate: Aggregate[bid, acc, int64]{
+		return NewPanes(Config[string, bid, acc, int64, out]{Window: b, Key: key, Keys: kc, Make: makeOut, LateSide: "late", Aggregate: Aggregate[bid, acc, int64]{
 			Add:    func(a *acc, v bid) { a.Sum += v.N; a.Note = "x" },
 			Merge:  func(a, from *acc) { a.Sum += from.Sum; a.Note += from.Note },
 			Result: func(a *acc) int64 { return a.Sum },
 		}})
 	}
-	return NewPanes(PanesConfig[string, bid, int64, int64, out]{Window: b, Key: key, Keys: kc, Make: makeOut, LateSide: "late", Aggregate: Aggregate[bid, int64, int64]{
+	return NewPanes(Config[string, bid, int64, int64, out]{Window: b, Key: key, Keys: kc, Make: makeOut, LateSide: "late", Aggregate: Aggregate[bid, int64, int64]{
 		Add:    func(a *int64, v bid) { *a += v.N },
 		Merge:  func(a, from *int64) { *a += *from },
 		Result: func(a *int64) int64 { return *a },

@@ -1,0 +1,194 @@
+package windowop
+
+import (
+	"fmt"
+
+	"github.com/weir-stream/weir/internal/codec"
+	"github.com/weir-stream/weir/internal/event"
+	"github.com/weir-stream/weir/internal/operator"
+	"github.com/weir-stream/weir/internal/operator/basic"
+	"github.com/weir-stream/weir/internal/statebackend"
+	"github.com/weir-stream/weir/internal/timer"
+	"github.com/weir-stream/weir/window"
+)
+
+// GeneralConfig describes a General operator. U is the row that it emits.
+type GeneralConfig[K, T, U any] struct {
+	// Window is any kind of windows.
+	Window *window.Bound[T]
+	// Key selects a row's key, Keys encodes it.
+	Key  func(T) K
+	Keys *codec.KeyCodec[K]
+	// Function is what is made of a window. It belongs to one operator.
+	Function Function[K, T, U]
+	// LateSide is the name of the side output for late rows, or "".
+	LateSide string
+}
+
+// NewGeneral returns an operator that keeps the content of each key and window by itself, asks the trigger at each row and
+// timer, and registers a timer for the end of each.
+func NewGeneral[K, T, U any](cfg GeneralConfig[K, T, U]) operator.Operator {
+	o := &general[K, T, U]{cfg: cfg, bound: cfg.Window, rules: rulesOf(cfg.Window)}
+	o.trig.o = o
+	return o
+}
+
+// general is described in docs/design/windows.md. What it keeps, by key and window:
+//
+//	content    accumulator or list of rows; for sessions by key and Home
+//	states     the memory of the trigger, if it has any
+//	elements   the row that a trigger remembers
+//	sessions   by key alone: the live sessions, sorted
+//	timers     of both clocks; the namespace is the window. The timer at Bound.CleanupTime is the operator's own.
+type general[K, T, U any] struct {
+	cfg   GeneralConfig[K, T, U]
+	bound *window.Bound[T]
+	rules rules[T]
+
+	ctx      *operator.Context
+	em       *basic.Emitter[U]
+	late     *lateRows[T]
+	backend  statebackend.Keyed
+	content  content[K, T, U]
+	sessions statebackend.Value // nil unless windows merge
+	keys     keyReader[K]
+	timers   [2]*timer.Timers // by window.Domain
+
+	watermark, now int64
+	armed          func() // cancels the callback at armedAt
+	armedAt        int64
+	draining       bool // at the end of the input: no new timers of the clock
+
+	// What the present call is about. key is owned by keyBuf.
+	key    statebackend.Key
+	keyBuf []byte
+	window window.Window
+	doing  string // the user function that runs, for messages
+
+	windows []window.Window
+	live    window.Sessions
+	merge   window.Merge
+	encoded []byte // scratch of storeSessions
+	trig    triggerContext[K, T, U]
+	from    []window.State
+	fromPtr []*window.State
+	call    Call[K]
+}
+
+func (o *general[K, T, U]) Open(ctx *operator.Context, out operator.Collector) (err error) {
+	o.ctx, o.em = ctx, basic.NewEmitter[U](out, "", ctx.BatchRows)
+	o.late = newLateRows[T](ctx, out, o.cfg.LateSide)
+	o.watermark, o.now = event.NoTime, ctx.Now()
+	o.keys = newKeyReader(o.cfg.Keys)
+	if o.backend, err = ctx.OpenState(o.keys.width); err != nil {
+		return err
+	}
+	o.timers = [2]*timer.Timers{timer.New(nil), timer.New(nil)}
+	o.call.Merging = o.bound.Merging()
+	if o.bound.Merging() {
+		if o.sessions, err = o.backend.Value(statebackend.Descriptor{Name: "windows/sessions"}); err != nil {
+			return err
+		}
+	}
+	if err := o.trig.open(o.backend); err != nil {
+		return err
+	}
+	o.content = o.cfg.Function.content(o.rules.evicts())
+	return o.content.open(o)
+}
+
+func (o *general[K, T, U]) Process(_ int, b event.Batch) error {
+	in := b.(*event.Records[T])
+	defer in.Release()
+	in.Compact()
+	o.now = o.ctx.Now()
+	if err := o.rows(in); err != nil {
+		return err
+	}
+	o.arm()
+	return o.backend.Err()
+}
+
+// Watermark implements operator.Operator.
+func (o *general[K, T, U]) Watermark(t int64) error {
+	o.watermark, o.now = t, o.ctx.Now()
+	return o.advance(window.EventTime, t)
+}
+
+// onClock is the callback of the clock.
+func (o *general[K, T, U]) onClock(now int64) error {
+	o.armed = nil
+	o.now = now
+	return o.advance(window.ProcessingTime, now)
+}
+
+// arm asks for a call at the first timer of the clock.
+func (o *general[K, T, U]) arm() {
+	t, ok := o.timers[window.ProcessingTime].NextTime()
+	if o.armed != nil {
+		if ok && t == o.armedAt {
+			return
+		}
+		o.armed()
+		o.armed = nil
+	}
+	if ok {
+		o.armedAt = t
+		o.armed = o.ctx.Timers.At(t, o.onClock)
+	}
+}
+
+// Finish implements operator.Finisher. Timers of the clock that the end of the input finds waiting fire, although their
+// time has not come: the rows of their windows would be lost otherwise. A trigger that sets another one then is not heard.
+func (o *general[K, T, U]) Finish() error {
+	o.draining = true
+	return o.advance(window.ProcessingTime, finalTime)
+}
+
+// Flush implements operator.Flusher.
+func (o *general[K, T, U]) Flush() error {
+	if err := o.em.Flush(); err != nil {
+		return err
+	}
+	return o.late.flush()
+}
+
+func (o *general[K, T, U]) Close() error {
+	o.em.Drop()
+	o.late.drop()
+	if o.armed != nil {
+		o.armed()
+		o.armed = nil
+	}
+	for i, t := range o.timers {
+		if t != nil {
+			t.Close()
+			o.timers[i] = nil
+		}
+	}
+	if o.backend != nil {
+		err := o.backend.Close()
+		o.backend = nil
+		return err
+	}
+	return nil
+}
+
+// failure makes an error of what a user function returned or panicked with. Call it from a deferred function.
+func (o *general[K, T, U]) failure(p any, err error, row string) error {
+	return operator.UserError(o.ctx, p, err, func() string {
+		where := ""
+		if o.doing != "" {
+			where = " (in " + o.doing
+			if o.window != (window.Window{}) {
+				var key K
+				if err := o.cfg.Keys.Decode(o.key.Bytes, &key); err == nil {
+					where += fmt.Sprintf(", key %+v", key)
+				}
+				where += ", window " + o.window.String()
+			}
+			where += ")"
+		}
+		return where + row
+	})
+}

@@ -1,0 +1,134 @@
+package windowop
+
+import (
+	"encoding/binary"
+
+	"github.com/weir-stream/weir/internal/statebackend"
+	"github.com/weir-stream/weir/window"
+)
+
+// namespace is a window as the namespace of states and timers: start and end, little endian.
+type namespace [16]byte
+
+func namespaceOf(w window.Window) (ns namespace) {
+	binary.LittleEndian.PutUint64(ns[:], uint64(w.Start))
+	binary.LittleEndian.PutUint64(ns[8:], uint64(w.End))
+	return ns
+}
+
+func windowOf(ns []byte) window.Window {
+	return window.Window{Start: int64(binary.LittleEndian.Uint64(ns)), End: int64(binary.LittleEndian.Uint64(ns[8:]))}
+}
+
+func (o *general[K, T, U]) register(d window.Domain, w window.Window, t int64) {
+	ns := namespaceOf(w)
+	o.timers[d].Register(o.key, ns[:], t)
+}
+
+func (o *general[K, T, U]) unregister(d window.Domain, w window.Window, t int64) {
+	ns := namespaceOf(w)
+	o.timers[d].Delete(o.key, ns[:], t)
+}
+
+// advance fires the timers up to t.
+func (o *general[K, T, U]) advance(d window.Domain, t int64) (err error) {
+	defer func() {
+		if p := recover(); p != nil || err != nil {
+			err = o.failure(p, err, "")
+		}
+	}()
+	err = o.timers[d].Advance(t, func(key statebackend.Key, ns []byte, at int64) error {
+		o.keyBuf = append(o.keyBuf[:0], key.Bytes...)
+		o.key.Hash, o.key.Bytes = key.Hash, o.keyBuf
+		return o.onTimer(d, windowOf(ns), at)
+	})
+	if err != nil {
+		return err
+	}
+	o.doing = ""
+	o.arm()
+	return o.backend.Err()
+}
+
+// onTimer asks the trigger what is to be done at one of the window's timers, and forgets the window at its last.
+func (o *general[K, T, U]) onTimer(d window.Domain, w window.Window, at int64) error {
+	home := w
+	if o.sessions != nil {
+		o.loadSessions()
+		s, ok := o.live.Find(w)
+		if !ok {
+			return nil // the session has been replaced
+		}
+		home = homeOf(s)
+	}
+	o.window = w
+	var r window.Result
+	o.trig.enter(w)
+	if d == window.EventTime {
+		o.doing = "the trigger's OnEventTime"
+		r = o.rules.trigger.OnEventTime(at, w, &o.trig)
+	} else {
+		o.doing = "the trigger's OnProcessingTime"
+		r = o.rules.trigger.OnProcessingTime(at, w, &o.trig)
+	}
+	o.trig.leave()
+	if err := o.act(w, home, r); err != nil {
+		return err
+	}
+	if d == o.bound.Domain && at == o.bound.CleanupTime(w) {
+		o.forget(w, home)
+	}
+	return nil
+}
+
+// act does what the trigger decided.
+func (o *general[K, T, U]) act(w, home window.Window, r window.Result) error {
+	if r.Fires() {
+		if err := o.fire(w, home); err != nil {
+			return err
+		}
+	}
+	if r.Purges() {
+		o.content.clear(o.key, home)
+	}
+	return nil
+}
+
+func (o *general[K, T, U]) fire(w, home window.Window) error {
+	if !o.content.has(o.key, home) {
+		return nil
+	}
+	c := &o.call
+	if err := o.keys.read(o.key.Bytes, &c.Key); err != nil {
+		return err
+	}
+	c.Window, c.Watermark, c.ProcessingTime = w, o.watermark, o.now
+	c.key, c.ns = o.key, namespaceOf(w)
+	return o.content.fire(c, home, o.em)
+}
+
+// forget drops everything about a window.
+func (o *general[K, T, U]) forget(w, home window.Window) {
+	o.content.clear(o.key, home)
+	o.retire(w)
+	if o.sessions != nil {
+		o.loadSessions()
+		o.live.Remove(w)
+		o.storeSessions()
+	}
+}
+
+// Call is a window that fires, as its function sees it. It is valid during the call.
+type Call[K any] struct {
+	// Key is the window's key; it may be kept.
+	Key K
+	// Window is the window.
+	Window window.Window
+	// Watermark and ProcessingTime are the operator's clocks in ms.
+	Watermark, ProcessingTime int64
+	// Merging is true for sessions, which have no states of their own because windows merge.
+	Merging bool
+
+	key statebackend.Key
+	ns  namespace
+}
