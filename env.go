@@ -21,6 +21,7 @@ type Env struct {
 	used bool // Args was called
 	// sides takes what operators send to this process, by the operator's node.
 	sides map[int]func(subtask int, payload []byte) error
+	atEnd []func(*Result)
 	out   io.Writer // where print sinks print
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/weir-stream/weir/internal/app"
@@ -15,6 +16,7 @@ import (
 	"github.com/weir-stream/weir/internal/operator"
 	"github.com/weir-stream/weir/internal/operator/basic"
 	"github.com/weir-stream/weir/internal/operator/sink"
+	"github.com/weir-stream/weir/internal/xsync"
 )
 
 // Result is what is known of a job when it has ended.
@@ -72,6 +74,9 @@ func (e *Env) Execute(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	r, err := app.Run(ctx, e.world(), plan, app.RunOptions{})
+	if err == nil {
+		e.ended(r)
+	}
 	return resultOf(r), err
 }
 
@@ -86,7 +91,13 @@ func (e *Env) Explain() (string, error) {
 }
 
 func (e *Env) program() app.Program {
-	return app.Program{Graph: e.g, Config: e.conf, Sides: e.sides}
+	return app.Program{Graph: e.g, Config: e.conf, Sides: e.sides, AtEnd: e.ended}
+}
+
+func (e *Env) ended(r *app.Result) {
+	for _, f := range e.atEnd {
+		f(resultOf(r))
+	}
 }
 
 func (e *Env) world() app.World {
@@ -148,6 +159,36 @@ func (s Stream[T]) CollectErr(ctx context.Context) iter.Seq2[T, error] {
 		}
 	}
 }
+
+// Gathered holds the rows of a stream in the memory of the process that started the job.
+type Gathered[T any] struct {
+	mu   xsync.Mutex
+	rows []T
+}
+
+// Rows returns what has come so far; after the job has ended, all rows, in no particular order.
+func (g *Gathered[T]) Rows() []T {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.rows)
+}
+
+// Gather adds a sink that keeps the stream's rows for the program to look at when the job has ended, for instance in
+// Env.AtEnd. It is meant for results that fit in memory. In worker processes the Gathered stays empty.
+func (s Stream[T]) Gather() *Gathered[T] {
+	g := &Gathered[T]{}
+	s.collect(func(rows []T) error {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.rows = append(g.rows, rows...)
+		return nil
+	})
+	return g
+}
+
+// AtEnd has f called when the job has finished, in the process that started it. It is called for jobs run by Main and by
+// Execute, not when the job has failed or was cancelled.
+func (e *Env) AtEnd(f func(*Result)) { e.atEnd = append(e.atEnd, f) }
 
 // collect adds a sink that hands the stream's rows to take, one call at a time for each subtask.
 func (s Stream[T]) collect(take func(rows []T) error) {

@@ -27,6 +27,8 @@ type Program struct {
 	// Sides takes the payloads that the operator of a node sends to this process, one subtask's in order and several
 	// subtasks' concurrently. Payloads of other operators are dropped.
 	Sides map[int]func(subtask int, payload []byte) error
+	// AtEnd is called when the job has finished. May be nil.
+	AtEnd func(*Result)
 }
 
 // Plan is a checked and chained program.

@@ -105,6 +105,9 @@ func run(p *proc.Process, f *Flags, plan *app.Plan) int {
 	}
 	switch {
 	case err == nil:
+		if plan.AtEnd != nil {
+			plan.AtEnd(result)
+		}
 		return exitOK
 	case errs.IsCanceled(err):
 		return fail(p.Stderr, exitCanceled, err)
