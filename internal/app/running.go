@@ -120,7 +120,11 @@ func (g *running) AssignSplits(a *rpc.SplitAssign) {
 func (g *running) AlignTo(a *rpc.AlignTo) {
 	for _, t := range g.tasks {
 		if t.id.Vertex == a.Vertex {
-			t.task.AlignTo(a.Max)
+			var own int64 = event.NoTime
+			if t.id.Subtask == a.Slowest {
+				own = a.SlowestMax
+			}
+			t.task.AlignTo(a.Max, own)
 		}
 	}
 }

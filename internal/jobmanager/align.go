@@ -26,8 +26,8 @@ type sourceKey struct {
 type alignGroup struct {
 	sources []*alignSource
 	changed bool
-	told    bool  // something was announced
-	last    int64 // the least watermark that was announced last
+	told    bool // something was announced
+	last    slow // what was announced last
 }
 
 type alignSource struct {
@@ -94,6 +94,13 @@ func (a *aligner) end(vertex, subtask int32) {
 	}
 }
 
+// slow is how the slowest task of a group stands to the others.
+type slow struct {
+	least, next int64 // the lowest watermark, and the lowest of the other tasks'
+	source      *alignSource
+	subtask     int32
+}
+
 // limits returns the limits that have changed since the last call. It costs O(tasks) for a group in which something has
 // changed; the caller calls it once for all reports that are there, not once a report.
 func (a *aligner) limits() []*rpc.AlignTo {
@@ -103,36 +110,47 @@ func (a *aligner) limits() []*rpc.AlignTo {
 			continue
 		}
 		g.changed = false
-		least, known := g.least()
-		if !known || g.told && least == g.last {
+		now, known := g.slowest()
+		if !known || g.told && now == g.last {
 			continue
 		}
-		g.told, g.last = true, least
+		g.told, g.last = true, now
 		for _, src := range g.sources {
-			limit := least + src.driftMs
-			if limit < least { // beyond the end of time
-				limit = math.MaxInt64
+			l := &rpc.AlignTo{Vertex: ids.VertexID(src.key.vertex), Op: src.key.op, Max: ahead(now.least, src.driftMs), Slowest: -1}
+			if src == now.source {
+				l.Slowest, l.SlowestMax = now.subtask, ahead(now.next, src.driftMs)
 			}
-			out = append(out, &rpc.AlignTo{Vertex: ids.VertexID(src.key.vertex), Op: src.key.op, Max: limit})
+			out = append(out, l)
 		}
 	}
 	return out
 }
 
-// least is the lowest watermark of the active tasks, MaxInt64 without any; not known while one has none.
-func (g *alignGroup) least() (least int64, known bool) {
-	least = math.MaxInt64
+// ahead is t and the drift, or the end of time.
+func ahead(t, drift int64) int64 {
+	if t+drift < t {
+		return math.MaxInt64
+	}
+	return t + drift
+}
+
+// slowest finds the lowest watermark of the active tasks and that of the others, both MaxInt64 without any; not known while
+// one has none.
+func (g *alignGroup) slowest() (s slow, known bool) {
+	s = slow{least: math.MaxInt64, next: math.MaxInt64, subtask: -1}
 	for _, src := range g.sources {
 		for i := range src.tasks {
 			t := &src.tasks[i]
-			if t.idle {
-				continue
+			switch {
+			case t.idle:
+			case t.watermark == math.MinInt64:
+				return slow{}, false
+			case t.watermark < s.least:
+				s = slow{least: t.watermark, next: s.least, source: src, subtask: int32(i)}
+			default:
+				s.next = min(s.next, t.watermark)
 			}
-			if t.watermark == math.MinInt64 {
-				return 0, false
-			}
-			least = min(least, t.watermark)
 		}
 	}
-	return least, true
+	return s, true
 }

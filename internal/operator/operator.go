@@ -128,8 +128,10 @@ type Source interface {
 	Wait(ctx context.Context) error
 	// AddSplits gives the source splits to read; last says that no more will come.
 	AddSplits(splits []connector.Split, last bool) error
-	// AlignTo says up to which watermark splits may be read at present (watermark alignment).
-	AlignTo(max int64) error
+	// AlignTo says up to which watermark splits may be read at present (watermark alignment). own is event.NoTime unless this
+	// task is the slowest of its group: then splits may also be read up to the task's own lowest watermark plus the drift, but
+	// not beyond own.
+	AlignTo(max, own int64) error
 	// Progress returns the lowest watermark over the source's unfinished splits, MaxTime if it has none that counts, and
 	// whether alignment keeps it from reading.
 	Progress() (min int64, blocked bool)

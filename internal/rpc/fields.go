@@ -103,6 +103,8 @@ func (b *AlignTo) code(c *coder) {
 	c.int32((*int32)(&b.Vertex))
 	c.int32(&b.Op)
 	c.int64(&b.Max)
+	c.int32(&b.Slowest)
+	c.int64(&b.SlowestMax)
 }
 
 func (b *SideAck) code(c *coder) {

@@ -193,6 +193,11 @@ type (
 		Vertex ids.VertexID
 		Op     int32
 		Max    int64
+		// Slowest is the subtask that holds all the others back, -1 if it is of another source or there is none. It need not
+		// wait for the master to learn of its own progress: it may go as far as its own lowest watermark and the drift
+		// allow, but not above SlowestMax, where the next one would hold it back.
+		Slowest    int32
+		SlowestMax int64
 	}
 	// SideAck says that the client has taken the side rows of an operator up to Seq.
 	SideAck struct {

@@ -43,7 +43,7 @@ func TestWireBytes(t *testing.T) {
 		want string
 	}{
 		{"start: no fields", &rpc.Start{}, "0121" + "aa0000000000000000000000000000bb" + "ac02" + "01"},
-		{"align to: zigzag numbers", &rpc.AlignTo{Vertex: 1, Op: 0, Max: -3}, "0123" + "aa0000000000000000000000000000bb" + "ac02" + "01" + "02" + "00" + "05"},
+		{"align to: zigzag numbers", &rpc.AlignTo{Vertex: 1, Op: 0, Max: -3, Slowest: -1, SlowestMax: 64}, "0123" + "aa0000000000000000000000000000bb" + "ac02" + "01" + "02" + "00" + "05" + "01" + "8001"},
 		{"shutdown with a failure", &rpc.Shutdown{Failure: errs.New("a.b", errs.ClassUser, "o", "m")},
 			"0126" + "aa0000000000000000000000000000bb" + "ac02" + "01" + "01" + "03612e62" + "04" + "016f" + "016d"},
 	} {

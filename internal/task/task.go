@@ -291,14 +291,14 @@ func (t *Task) AddSplits(splits []connector.Split, last bool) bool {
 	})
 }
 
-// AlignTo tells the source up to which watermark it may read.
-func (t *Task) AlignTo(max int64) bool {
+// AlignTo tells the source up to which watermark it may read; see operator.Source.
+func (t *Task) AlignTo(max, own int64) bool {
 	return t.Post(func() error {
 		if t.source == nil {
 			return nil
 		}
 		t.wakeSource()
-		return t.source.AlignTo(max)
+		return t.source.AlignTo(max, own)
 	})
 }
 

@@ -15,7 +15,7 @@ func (o *reader[T]) open() {
 		IdleAfter: o.opt.Idle.Milliseconds(),
 	}, watermark.None)
 	o.ids, o.names = map[string]watermark.SplitID{}, map[watermark.SplitID]string{}
-	o.limit, o.held = event.MaxTime, event.NoTime
+	o.limit, o.own, o.held = event.MaxTime, event.NoTime, event.NoTime
 	if o.opt.Drift > 0 {
 		o.limit = event.NoTime // until every split of the group has shown its first rows
 	}
@@ -121,7 +121,7 @@ func (o *reader[T]) align() error {
 	if o.opt.Drift <= 0 {
 		return nil
 	}
-	pause, resume := o.marks.Align(o.limit, o.ctx.Now(), o.pause, o.resume)
+	pause, resume := o.marks.Align(o.bound(), o.ctx.Now(), o.pause, o.resume)
 	o.pause, o.resume = pause, resume
 	if len(pause) == 0 && len(resume) == 0 {
 		return nil
@@ -145,9 +145,18 @@ func (o *reader[T]) align() error {
 func (o *reader[T]) blocked() bool { return len(o.ids) > 0 && len(o.paused) == len(o.ids) }
 
 // AlignTo implements operator.Source.
-func (o *reader[T]) AlignTo(limit int64) error {
-	o.limit = limit
+func (o *reader[T]) AlignTo(limit, own int64) error {
+	o.limit, o.own = limit, own
 	return o.align()
+}
+
+// bound is the watermark up to which splits may be read now.
+func (o *reader[T]) bound() int64 {
+	low, ok := o.marks.Slowest()
+	if !ok || low == event.NoTime || o.own == event.NoTime {
+		return o.limit
+	}
+	return max(o.limit, min(o.own, low+o.opt.Drift.Milliseconds()))
 }
 
 // Progress implements operator.Source.

@@ -31,6 +31,7 @@ type reader[T any] struct {
 	names  map[watermark.SplitID]string
 	paused map[string]bool // handed to the reader; a new map for each change
 	limit  int64           // alignment bound
+	own    int64           // how far the task may go by itself while it is the slowest, or event.NoTime
 	idle   bool            // what was sent downstream last
 	last   bool            // no more splits will come
 	asked  bool            // a split was asked for and has not come

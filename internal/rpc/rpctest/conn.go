@@ -38,7 +38,7 @@ func Samples() []rpc.Message {
 			Attempt: 2, Options: []rpc.Option{{Key: "k", Value: "v"}}},
 		&rpc.Start{},
 		&rpc.SplitAssign{Source: op, Splits: []rpc.Split{{ID: "file:0", State: []byte{0, 1}}, {ID: "file:1"}}, NoMore: true},
-		&rpc.AlignTo{Vertex: 3, Op: 4, Max: -5},
+		&rpc.AlignTo{Vertex: 3, Op: 4, Max: -5, Slowest: -1, SlowestMax: 1 << 60},
 		&rpc.SideAck{Source: op, Seq: 7},
 		&rpc.Cancel{Reason: "asked"},
 		&rpc.Shutdown{Failure: failure},
