@@ -30,6 +30,8 @@ type Process struct {
 	Width func() int
 	// ReadFile reads a file named on the command line.
 	ReadFile func(name string) ([]byte, error)
+	// CreateFile makes a file named on the command line.
+	CreateFile func(name string) (io.WriteCloser, error)
 	// Interrupts returns a context that ends at the first SIGINT or SIGTERM; a second one kills the process.
 	Interrupts func(ctx context.Context) (context.Context, context.CancelFunc)
 	// Exit ends the process.
@@ -58,7 +60,8 @@ func Self() *Process {
 			}
 			return w
 		},
-		ReadFile: os.ReadFile,
+		ReadFile:   os.ReadFile,
+		CreateFile: func(name string) (io.WriteCloser, error) { return os.Create(name) },
 		Interrupts: func(ctx context.Context) (context.Context, context.CancelFunc) {
 			ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 			context.AfterFunc(ctx, stop) // the next signal has its default effect again

@@ -26,10 +26,12 @@ func (t *Task) runSource() error {
 		if !t.waiting {
 			var err error
 			t.current = t.links[0]
+			before := t.links[0].progress()
 			if st, err = t.source.Step(); err != nil {
 				return err
 			}
-			t.dirty = true
+			// A step that found nothing must leave the task clean: it would flush for ever instead of waiting.
+			t.dirty = t.dirty || t.links[0].progress() != before
 		}
 		if min, b := t.source.Progress(); t.cfg.OnProgress != nil && (min != progress || b != blocked) {
 			progress, blocked = min, b
@@ -70,6 +72,12 @@ func (t *Task) drainMail() error {
 		}
 	}
 	return nil
+}
+
+// progress is a figure that changes with everything that a source does.
+func (l *link) progress() int64 {
+	c := l.counts
+	return c.RowsIn.Load() + c.Bad.Load() + c.WatermarkOut.Load()
 }
 
 // room waits until no output would block, and serves mails meanwhile.

@@ -21,6 +21,8 @@ type Flags struct {
 	Progress string
 	// File is a configuration file.
 	File string
+	// CPUProfile is the file for a profile of the process, in pprof's form.
+	CPUProfile string
 	// Settings are key=value pairs, those of the flags that stand for an option included.
 	Settings []string
 	// Rest are the arguments that are not Weir's, for the program.
@@ -70,6 +72,7 @@ func flags() []flag {
 			}
 			return fmt.Errorf("--progress %s: auto, terminal, plain or none is expected", v)
 		}},
+		{names: []string{"--cpu-profile"}, value: "FILE", doc: "write a CPU profile for go tool pprof", set: func(f *Flags, v string) error { f.CPUProfile = v; return nil }},
 		{names: []string{"--help", "-h"}, noValue: "yes", doc: "print this text", set: func(f *Flags, _ string) error { f.Help = true; return nil }},
 	}
 }

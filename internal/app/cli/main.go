@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime/pprof"
 	"time"
 
 	"github.com/weir-stream/weir/config"
@@ -96,6 +97,17 @@ func explain(p *proc.Process, form string, plan *app.Plan) int {
 func run(p *proc.Process, f *Flags, plan *app.Plan) int {
 	ctx, stop := p.Interrupts(context.Background())
 	defer stop()
+	if f.CPUProfile != "" {
+		w, err := p.CreateFile(f.CPUProfile)
+		if err == nil {
+			defer w.Close()
+			err = pprof.StartCPUProfile(w)
+			defer pprof.StopCPUProfile()
+		}
+		if err != nil {
+			return fail(p.Stderr, exitUsage, err)
+		}
+	}
 	v := newView(p, f)
 	world := app.World{Clock: clock.Real{}, FS: app.Files(fs.Real{}), Log: logger(p.Stderr, plan.Config)}
 	result, err := app.Run(ctx, world, plan, app.RunOptions{Progress: v.show})
