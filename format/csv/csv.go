@@ -89,6 +89,10 @@ func (d *decoder[T]) Decode(rows []T, data []byte, last bool) ([]T, int, error) 
 		var zero T
 		rows[n] = zero
 		next, ok, rerr := s.record(unsafe.Pointer(&rows[n]), data, p, last)
+		if s.odd {
+			rows[n] = zero // the scanner had begun
+			next, ok, rerr = s.oddRecord(unsafe.Pointer(&rows[n]), data, p, last)
+		}
 		if !ok {
 			rows = rows[:n]
 		}

@@ -289,3 +289,34 @@ func TestCheck(t *testing.T) {
 		t.Errorf("embedded struct: %v, %v", rows, err)
 	}
 }
+
+// Columns without a field are skipped wherever they stand, and still counted.
+func TestSkippedColumns(t *testing.T) {
+	type row struct{ A, B string }
+	cells := []string{"", "x", "1234567", "12345678", "123456789abcdefgh", `"q,q"`}
+	for width := 2; width <= 12; width++ {
+		for a := range width {
+			for b := range width {
+				if a == b {
+					continue
+				}
+				var head, line []string
+				for i := range width {
+					head, line = append(head, fmt.Sprint("c", i)), append(line, cells[(i+a+3*b)%len(cells)])
+				}
+				head[a], head[b] = "A", "B"
+				want := row{strings.Trim(line[a], `"`), strings.Trim(line[b], `"`)}
+				text := strings.Join(head, ",") + "\n" + strings.Join(line, ",") + "\n" + strings.Join(line[1:], ",") + "\n" + strings.Join(line, ",") + ",\n" + strings.Join(line, ",")
+				got, bad, err := decodeAll[row](t, csv.Options{}, text, 0, 5)
+				if err != nil || len(got) != 2 || got[0] != want || got[1] != want {
+					t.Fatalf("%s: got %q, want %q, %v", text, got, want, err)
+				}
+				if len(bad) != 2 || !strings.HasPrefix(bad[0].Value, fmt.Sprint(width-1, " fields")) || !strings.HasPrefix(bad[1].Value, fmt.Sprint(width+1, " fields")) {
+					if width > 2 || line[1] != "" { // a single empty field is a blank line
+						t.Fatalf("%s: bad %v", text, bad)
+					}
+				}
+			}
+		}
+	}
+}

@@ -105,6 +105,12 @@ func (s *scanner) bind(names []string) error {
 		s.cols[at] = column{field: *f, fast: s.fastKind(f)}
 		s.cols[at].name = names[at]
 	}
+	for i, run := len(s.cols)-1, 0; i >= 0; i-- {
+		if run++; s.cols[i].kind != kindSkip {
+			run = 0
+		}
+		s.cols[i].run = run
+	}
 	return nil
 }
 

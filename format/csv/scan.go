@@ -14,12 +14,14 @@ import (
 type column struct {
 	field
 	fast kind
+	// run is the number of columns without a field that begin here; 0 for one with a field.
+	run int
 }
 
 // scanner reads records into rows by their address.
 //
-// A line without quotes and escapes goes the fast path, which parses each value where it stands; any other record goes
-// the general path. Both give the same values.
+// A record of one line without escapes and without quotes inside of quotes goes the fast path, which parses each value where
+// it stands; any other record goes the general path. Both give the same values.
 type scanner struct {
 	opts   Options
 	fields []field
@@ -32,6 +34,8 @@ type scanner struct {
 	offset, line int64
 	// cleanTo is the index in the data up to which there is no quote or escape behind the present record.
 	cleanTo int
+	// odd is true when record has left a record to oddRecord.
+	odd bool
 	// overlong is true while the rest of a record above the limit is skipped.
 	overlong bool
 	fail     failure
@@ -54,6 +58,7 @@ const (
 	recordMore
 	recordBad
 	recordNone
+	recordOdd
 )
 
 func newScanner(opts Options, fields []field, ctx format.DecoderContext) scanner {
@@ -91,24 +96,35 @@ func (s *scanner) record(base unsafe.Pointer, data []byte, p int, last bool) (ne
 		s.line++
 		return next, false, nil
 	}
-	status := recordOK
-	if s.plain(data, p, end) {
-		if !s.fast(base, data, p, end) {
-			status = recordBad
-		}
-	} else {
-		next, status = s.quoted(base, data, p, last)
-		if status == recordMore {
-			return s.unfinished(data, p)
-		}
+	plain := s.plain(data, p, end)
+	if !plain && s.opts.Escape != 0 {
+		s.odd = true
+		return p, false, nil
+	}
+	switch s.fast(base, data, p, end, plain) {
+	case recordOdd:
+		s.odd = true
+		return p, false, nil
+	case recordBad:
+		err = s.bad(data, p, next)
+		s.line++
+		return next, false, err
+	}
+	s.line++
+	return next, true, nil
+}
+
+// oddRecord reads by the general path a record that the fast path has left; the row at base has been zeroed again.
+func (s *scanner) oddRecord(base unsafe.Pointer, data []byte, p int, last bool) (next int, ok bool, err error) {
+	s.odd = false
+	next, status := s.quoted(base, data, p, last)
+	if status == recordMore {
+		return s.unfinished(data, p)
 	}
 	if status == recordBad {
 		err = s.bad(data, p, next)
 	}
-	s.line++
-	if next-1 > end {
-		s.line += int64(bytes.Count(data[p:next-1], []byte{'\n'}))
-	}
+	s.line += 1 + int64(bytes.Count(data[p:next-1], []byte{'\n'}))
 	return next, status == recordOK && err == nil, err
 }
 
