@@ -28,6 +28,8 @@ func describe(e Event) string {
 		return fmt.Sprintf("failure: %v", e.Cause)
 	case CancelAsked:
 		return "cancel"
+	case SidesTaken:
+		return "side rows taken"
 	case DeadlinePassed:
 		return fmt.Sprintf("deadline %s", e.Kind)
 	}
