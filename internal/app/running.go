@@ -157,13 +157,16 @@ func (g *running) Metrics() []rpc.OpMetrics {
 
 // metrics returns the figures of one task's operators.
 func (g *running) metrics(t *runningTask) []rpc.OpMetrics {
-	counts := t.task.Counts()
+	counts, user := t.task.Counts(), t.task.UserCounts()
 	out := make([]rpc.OpMetrics, len(counts))
 	for i, c := range counts {
 		out[i] = rpc.OpMetrics{
 			Op: opRef(t.id, i), RowsIn: c.RowsIn.Load(), RowsOut: c.RowsOut.Load(), Late: c.Late.Load(), Bad: c.Bad.Load(),
 			Watermark: c.WatermarkIn.Load(),
 			Counters:  []rpc.Count{{Name: counterNoTime, Value: c.NoTime.Load()}, {Name: counterUnread, Value: c.Unread.Load()}},
+		}
+		for _, n := range user[i] {
+			out[i].Counters = append(out[i].Counters, rpc.Count{Name: n.Name, Value: n.Value})
 		}
 	}
 	out[0].Busy, out[0].Idle, out[0].Backpressured = t.task.Times()

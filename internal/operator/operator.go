@@ -9,6 +9,7 @@ import (
 	"github.com/weir-stream/weir/internal/clock"
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/statebackend"
+	"github.com/weir-stream/weir/metric"
 )
 
 // Collector takes what an operator emits. Emit moves the batch. It may block until the consumer has room for one batch,
@@ -169,6 +170,8 @@ type Context struct {
 	Mailbox Mailbox
 	// Counts is the operator's standing counters; it adds to them once a batch.
 	Counts *Counts
+	// Metrics is where user functions count.
+	Metrics metric.Group
 	// Log is the operator's logger; it carries job, operator and subtask.
 	Log *slog.Logger
 	// EmitWatermark forwards a watermark; for WatermarkHolders only.

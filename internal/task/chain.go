@@ -64,6 +64,7 @@ type link struct {
 	flusher operator.Flusher // nil if the operator holds nothing back
 	ctx     *operator.Context
 	counts  *operator.Counts
+	metrics *userMetrics
 	name    string
 	main    []target
 	sides   []target

@@ -94,7 +94,7 @@ func New(cfg Config) *Task {
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	t.links = make([]*link, len(cfg.Ops))
 	for i, op := range cfg.Ops {
-		t.links[i] = &link{t: t, name: op.Name, counts: newCounts()}
+		t.links[i] = &link{t: t, name: op.Name, counts: newCounts(), metrics: newUserMetrics()}
 	}
 	for i, op := range cfg.Ops {
 		t.links[i].wire(op)
@@ -197,7 +197,7 @@ func (t *Task) context(i int) *operator.Context {
 		Ctx: t.ctx, Job: t.cfg.Job, Vertex: t.cfg.Vertex, Operator: l.name,
 		Subtask: int(t.cfg.ID.Subtask), Parallelism: t.cfg.Parallelism, BatchRows: t.cfg.BatchRows,
 		Now:    func() int64 { return t.now },
-		Timers: &t.timers, Mailbox: mailbox{t}, Counts: l.counts,
+		Timers: &t.timers, Mailbox: mailbox{t}, Counts: l.counts, Metrics: l.metrics,
 		Log:           t.cfg.Log.With("operator", l.name, "subtask", t.cfg.ID.Subtask),
 		EmitWatermark: l.forward, EmitIdle: l.forwardIdle, SideWanted: l.wanted,
 		OpenState: func(keyWidth int) (statebackend.Keyed, error) {

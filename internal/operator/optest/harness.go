@@ -12,6 +12,7 @@ import (
 	"github.com/weir-stream/weir/internal/operator"
 	"github.com/weir-stream/weir/internal/statebackend"
 	"github.com/weir-stream/weir/internal/statebackend/paged"
+	"github.com/weir-stream/weir/metric"
 )
 
 // Row is a row with its event time in ms.
@@ -64,7 +65,7 @@ func New(op operator.Operator) *Harness {
 	}
 	h.Context = operator.Context{
 		Ctx: context.Background(), Job: "test", Vertex: "test", Operator: "op", Parallelism: 1,
-		Counts: &operator.Counts{}, Log: slog.New(slog.DiscardHandler), Clock: h.clk,
+		Counts: &operator.Counts{}, Log: slog.New(slog.DiscardHandler), Clock: h.clk, Metrics: metric.Discard(),
 		Now:           func() int64 { return h.clk.Now().UnixMilli() },
 		Timers:        h,
 		Mailbox:       h,

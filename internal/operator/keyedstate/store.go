@@ -1,0 +1,140 @@
+package keyedstate
+
+import (
+	"bytes"
+	"unsafe"
+
+	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/statebackend"
+	"github.com/weir-stream/weir/state"
+)
+
+// Store implements state.Store over a backend. It belongs to the task's goroutine.
+type Store struct {
+	backend statebackend.Keyed
+	at      *Place
+	nsWidth int
+}
+
+// Place is the key and the namespace at work. Several stores may share one.
+type Place struct {
+	// Key is the key at work; its bytes are borrowed from whoever set it. A key without bytes that were set is none.
+	Key statebackend.Key
+	// NS is the namespace at work, nil for stores without.
+	NS []byte
+	// Set says that there is a key.
+	Set bool
+}
+
+// At makes key the one at work.
+func (p *Place) At(hash uint64, key []byte) {
+	p.Key.Hash, p.Key.Bytes, p.Set = hash, key, true
+}
+
+// Leave says that no key is at work.
+func (p *Place) Leave() { p.Key.Bytes, p.Set = nil, false }
+
+// New returns a store of states whose namespaces have a width, 0 for none, or statebackend.VariableNamespace.
+func New(backend statebackend.Keyed, at *Place, nsWidth int) *Store {
+	return &Store{backend: backend, at: at, nsWidth: nsWidth}
+}
+
+var _ state.Store = (*Store)(nil)
+
+func (s *Store) descriptor(spec state.Spec) statebackend.Descriptor {
+	return statebackend.Descriptor{Name: spec.Name, Width: spec.Width, NamespaceWidth: s.nsWidth, Schema: spec.Schema}
+}
+
+// OpenValue implements state.Store.
+func (s *Store) OpenValue(spec state.Spec) (state.RawValue, error) {
+	v, err := s.backend.Value(s.descriptor(spec))
+	return &value{at: s.at, name: spec.Name, v: v}, err
+}
+
+// OpenList implements state.Store.
+func (s *Store) OpenList(spec state.Spec) (state.RawList, error) {
+	l, err := s.backend.List(s.descriptor(spec))
+	return &list{at: s.at, name: spec.Name, l: l}, err
+}
+
+// OpenMap implements state.Store.
+func (s *Store) OpenMap(spec state.Spec) (state.RawMap, error) {
+	m, err := s.backend.Map(s.descriptor(spec))
+	return &mapping{at: s.at, name: spec.Name, m: m}, err
+}
+
+// key returns the key at work.
+func (p *Place) key(name string) statebackend.Key {
+	if !p.Set {
+		panic(noKey(name))
+	}
+	return p.Key
+}
+
+func noKey(name string) error {
+	return errs.New(errs.CodeUserFunction, errs.ClassUser, "state "+name,
+		"used while there is no key: keyed state is there for a row of a keyed stream and for a timer, not in Open and Close and not for rows of a broadcast stream (ApplyToKeys visits all keys)")
+}
+
+type value struct {
+	at   *Place
+	name string
+	v    statebackend.Value
+}
+
+func (v *value) Get() ([]byte, bool)         { return v.v.Get(v.at.key(v.name), v.at.NS) }
+func (v *value) Put(b []byte)                { v.v.Put(v.at.key(v.name), v.at.NS, b) }
+func (v *value) Ref() (unsafe.Pointer, bool) { return v.v.Ref(v.at.key(v.name), v.at.NS) }
+func (v *value) Clear()                      { v.v.Clear(v.at.key(v.name), v.at.NS) }
+func (v *value) Keys(f func(uint64, []byte)) {
+	var seen distinct
+	v.v.All(func(k statebackend.Key, _, _ []byte) bool { return seen.visit(k, f) })
+}
+
+type list struct {
+	at   *Place
+	name string
+	l    statebackend.List
+}
+
+func (l *list) Append(b []byte)          { l.l.Append(l.at.key(l.name), l.at.NS, b) }
+func (l *list) Put(elements [][]byte)    { l.l.Put(l.at.key(l.name), l.at.NS, elements) }
+func (l *list) Each(f func([]byte) bool) { l.l.Each(l.at.key(l.name), l.at.NS, f) }
+func (l *list) Count() int               { return l.l.Count(l.at.key(l.name), l.at.NS) }
+func (l *list) Clear()                   { l.l.Clear(l.at.key(l.name), l.at.NS) }
+func (l *list) Keys(f func(uint64, []byte)) {
+	var seen distinct
+	l.l.All(func(k statebackend.Key, _, _ []byte) bool { return seen.visit(k, f) })
+}
+
+type mapping struct {
+	at   *Place
+	name string
+	m    statebackend.Map
+}
+
+func (m *mapping) Get(e []byte) ([]byte, bool)   { return m.m.Get(m.at.key(m.name), m.at.NS, e) }
+func (m *mapping) Put(e, v []byte)               { m.m.Put(m.at.key(m.name), m.at.NS, e, v) }
+func (m *mapping) Remove(e []byte) bool          { return m.m.Remove(m.at.key(m.name), m.at.NS, e) }
+func (m *mapping) Each(f func(e, v []byte) bool) { m.m.Range(m.at.key(m.name), m.at.NS, nil, nil, f) }
+func (m *mapping) Count() int                    { return m.m.Count(m.at.key(m.name), m.at.NS) }
+func (m *mapping) Clear()                        { m.m.Clear(m.at.key(m.name), m.at.NS) }
+func (m *mapping) Keys(f func(uint64, []byte)) {
+	var seen distinct
+	m.m.All(func(k statebackend.Key, _, _, _ []byte) bool { return seen.visit(k, f) })
+}
+
+// distinct passes on each key once: a backend visits all elements of a key one after the other. (A key with state in
+// several namespaces may come once for each.)
+type distinct struct {
+	last []byte
+	any  bool
+}
+
+func (d *distinct) visit(k statebackend.Key, f func(uint64, []byte)) bool {
+	if !d.any || !bytes.Equal(d.last, k.Bytes) {
+		d.last, d.any = append(d.last[:0], k.Bytes...), true
+		f(k.Hash, k.Bytes)
+	}
+	return true
+}

@@ -1,0 +1,116 @@
+package state
+
+import (
+	"unsafe"
+
+	"github.com/weir-stream/weir/internal/codec"
+)
+
+// ValueDescriptor declares a state of one V a key.
+type ValueDescriptor[V any] struct{ name string }
+
+// ValueOf declares a state of one V a key.
+func ValueOf[V any](name string) ValueDescriptor[V] { return ValueDescriptor[V]{name} }
+
+func (d ValueDescriptor[V]) open(in Store) (Value[V], error) {
+	c, err := newCells[V]()
+	if err != nil {
+		return Value[V]{}, err
+	}
+	raw, err := in.OpenValue(c.spec(d.name, "value"))
+	return Value[V]{&value[V]{cells: c, raw: raw}}, err
+}
+
+// Value is a state of one V for the key at work.
+type Value[V any] struct{ s *value[V] }
+
+type value[V any] struct {
+	cells[V]
+	raw RawValue
+}
+
+// Get returns the value, and whether there is one.
+func (v Value[V]) Get() (V, bool) {
+	s := v.s
+	b, ok := s.raw.Get()
+	if !ok {
+		var zero V
+		return zero, false
+	}
+	if s.width > 0 {
+		return *(*V)(unsafe.Pointer(unsafe.SliceData(b))), true
+	}
+	return s.decode(b), true
+}
+
+// Or returns the value, or def if there is none.
+func (v Value[V]) Or(def V) V {
+	if have, ok := v.Get(); ok {
+		return have
+	}
+	return def
+}
+
+// Set sets the value.
+func (v Value[V]) Set(x V) {
+	s := v.s
+	if s.width > 0 {
+		p, _ := s.raw.Ref()
+		*(*V)(p) = x
+		return
+	}
+	s.raw.Put(s.encode(&x))
+}
+
+// Update lets f change the value; a missing one is made first, as the zero value. f must not keep the pointer, and must
+// not use the same state.
+func (v Value[V]) Update(f func(*V)) {
+	s := v.s
+	if s.width > 0 {
+		p, _ := s.raw.Ref()
+		f((*V)(p))
+		return
+	}
+	x, _ := v.Get()
+	f(&x)
+	s.raw.Put(s.encode(&x))
+}
+
+// Clear removes the value.
+func (v Value[V]) Clear() { v.s.raw.Clear() }
+
+func (v Value[V]) keys() RawKeys { return v.s.raw }
+
+// cells encodes the values of a state.
+type cells[V any] struct {
+	codec *codec.Codec[V]
+	width int // 0 = values vary in size, or have none
+	buf   []byte
+}
+
+func newCells[V any]() (cells[V], error) {
+	c, err := codec.For[V]()
+	if err != nil {
+		return cells[V]{}, err
+	}
+	width, _ := c.Fixed()
+	return cells[V]{codec: c, width: width}, nil
+}
+
+func (c *cells[V]) spec(name, kind string) Spec {
+	return Spec{Name: name, Width: c.width, Schema: append([]byte(kind+"\x00"), c.codec.Schema().Append(nil)...)}
+}
+
+// encode returns the bytes of x, valid until the next call.
+func (c *cells[V]) encode(x *V) []byte {
+	c.buf = c.codec.Append(c.buf[:0], x)
+	return c.buf
+}
+
+// decode returns the value of bytes that are borrowed. The engine wrote them, so that a failure is a broken page.
+func (c *cells[V]) decode(b []byte) (x V) {
+	if _, err := c.codec.DecodeCopy(b, &x); err != nil {
+		panic(err)
+	}
+	return x
+}
