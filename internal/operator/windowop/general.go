@@ -179,16 +179,20 @@ func (o *general[K, T, U]) failure(p any, err error, row string) error {
 	return operator.UserError(o.ctx, p, err, func() string {
 		where := ""
 		if o.doing != "" {
-			where = " (in " + o.doing
+			where = " (in " + o.doing + ")"
 			if o.window != (window.Window{}) {
-				var key K
-				if err := o.cfg.Keys.Decode(o.key.Bytes, &key); err == nil {
-					where += fmt.Sprintf(", key %+v", key)
-				}
-				where += ", window " + o.window.String()
+				where += keyPlace(o.cfg.Keys, o.key.Bytes, o.window)
 			}
-			where += ")"
 		}
 		return where + row
 	})
+}
+
+// keyPlace names a key and a window for a message. The key is left out if it is none.
+func keyPlace[K any](c *codec.KeyCodec[K], enc []byte, w window.Window) string {
+	var key K
+	if err := c.Decode(enc, &key); err != nil {
+		return " (window " + w.String() + ")"
+	}
+	return fmt.Sprintf(" (key %+v, window %s)", key, w)
 }

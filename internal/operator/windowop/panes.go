@@ -2,7 +2,6 @@ package windowop
 
 import (
 	"slices"
-	"unsafe"
 
 	"github.com/weir-stream/weir/internal/codec"
 	"github.com/weir-stream/weir/internal/errs"
@@ -32,8 +31,11 @@ type Config[K, T, A, R, U any] struct {
 
 // New returns the operator that serves these windows best.
 func New[K, T, A, R, U any](cfg Config[K, T, A, R, U]) operator.Operator {
-	if Fits(cfg.Window) {
+	switch {
+	case Fits(cfg.Window):
 		return NewPanes(cfg)
+	case FitsSessions[T, A](cfg.Window):
+		return NewSessions(cfg)
 	}
 	return NewGeneral(GeneralConfig[K, T, U]{Window: cfg.Window, Key: cfg.Key, Keys: cfg.Keys, LateSide: cfg.LateSide, Function: cfg.Incremental()})
 }
@@ -92,16 +94,6 @@ type touch[A any] struct {
 	refire []window.Window
 	amend  bool // the pane has been combined with others already
 	rows   []int32
-}
-
-// batchScratch is memory that is used again for each batch.
-type batchScratch[K any] struct {
-	keys    []K
-	words   []uint64
-	hashes  []uint64
-	out     []unsafe.Pointer
-	buf     []byte
-	offsets []uint32
 }
 
 func (o *panes[K, T, A, R, U]) Open(ctx *operator.Context, out operator.Collector) error {
@@ -272,32 +264,13 @@ func (o *panes[K, T, A, R, U]) take(in *event.Records[T], t *touch[A]) (err erro
 	if o.accs != nil || t.amend || len(t.refire) > 0 {
 		return o.takeEach(in, t, &row)
 	}
-	o.find(&t.pane.accs)
+	s.find(t.pane.accs.Table, o.cfg.Keys, o.keys.width)
 	add := o.cfg.Aggregate.Add
 	for j, i := range t.rows {
 		row = int(i)
 		add((*A)(s.out[j]), in.Rows[i])
 	}
 	return nil
-}
-
-// find looks up the accumulators of the scratch's keys, all at once.
-func (o *panes[K, T, A, R, U]) find(a *accumulators[A]) {
-	s := &o.in
-	n := len(s.keys)
-	s.out = slices.Grow(s.out[:0], n)[:n]
-	if o.keys.width == 8 {
-		s.words = slices.Grow(s.words[:0], n)[:n]
-		o.cfg.Keys.Words(s.keys, s.words)
-		a.UpsertBatch64(s.hashes, s.words, s.out, nil)
-		return
-	}
-	s.buf, s.offsets = s.buf[:0], append(s.offsets[:0], 0)
-	for j := range s.keys {
-		s.buf = o.cfg.Keys.Append(s.buf, &s.keys[j])
-		s.offsets = append(s.offsets, uint32(len(s.buf)))
-	}
-	a.UpsertBatch(s.hashes, s.buf, s.offsets, s.out, nil)
 }
 
 // takeEach adds rows one by one: accumulators that must be encoded, and rows that make windows fire again.
