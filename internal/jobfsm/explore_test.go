@@ -35,7 +35,7 @@ type world struct {
 	exitOwed bool
 	failed   bool // task v0/0 has failed
 	canceled bool
-	explain  bool // the explain deadline has passed
+	early    bool // the explain deadline has passed although more was to come
 	others   bool // another deadline has passed, or w2 has refused to deploy
 	end      *End
 	path     []string // how we came here, for messages; not part of the key
@@ -81,7 +81,7 @@ func (w *world) key() string {
 	for _, x := range m.workers {
 		fmt.Fprintf(&b, "%d%v ", x.phase, x.explained)
 	}
-	fmt.Fprintf(&b, "%v%v|%v %v %v %v %v %v %v %v|", m.explain, m.patience, w.deadline, w.drain, w.crashed, w.exitOwed, w.failed, w.canceled, w.explain, w.others)
+	fmt.Fprintf(&b, "%v%v|%v %v %v %v %v %v %v %v|", m.explain, m.patience, w.deadline, w.drain, w.crashed, w.exitOwed, w.failed, w.canceled, w.early, w.others)
 	for _, x := range w.workers {
 		fmt.Fprintf(&b, "%v %v %v %v %+v %+v|", x.dead, x.tasks, x.cancelled, x.lostOwed, x.toMaster, x.toWorker)
 	}
@@ -173,7 +173,7 @@ func (w *world) checkCause() string {
 	switch {
 	case cause == nil:
 		return "failed without a cause"
-	case w.explain || w.others:
+	case w.early || w.others:
 	case cause.Code == errs.CodePeerLost:
 		return "a consequence is the cause"
 	case cause.Code == errs.CodeUserPanic && !w.failed, cause.Code == errs.CodeWorkerLost && !w.crashed:
@@ -211,7 +211,7 @@ func (w *world) moves(tr trouble) (normal, accidents []move) {
 		}})
 	}
 	if w.deadline[DeadlineExplain] && !w.exitOwed && !w.workers[0].lostOwed && !w.workers[1].lostOwed {
-		normal = append(normal, w.pass(DeadlineExplain)) // nothing else will come; time goes on
+		normal = append(normal, w.pass(DeadlineExplain, false)) // nothing else will come; time goes on
 	}
 	if tr.crash && !w.crashed {
 		for _, lossy := range []bool{false, true} {
@@ -226,7 +226,7 @@ func (w *world) moves(tr trouble) (normal, accidents []move) {
 	}
 	if tr.deadline {
 		for k := range w.deadline {
-			accidents = append(accidents, w.pass(k))
+			accidents = append(accidents, w.pass(k, true))
 		}
 	}
 	if w1 := &w.workers[0]; tr.failure && !w.failed && w1.tasks[0] == TaskRunning {
@@ -239,10 +239,10 @@ func (w *world) moves(tr trouble) (normal, accidents []move) {
 	return normal, accidents
 }
 
-func (w *world) pass(k Deadline) move {
+func (w *world) pass(k Deadline, early bool) move {
 	return move{"deadline " + k.String(), func(w *world) string {
 		delete(w.deadline, k)
-		w.explain = w.explain || k == DeadlineExplain
+		w.early = w.early || early && k == DeadlineExplain
 		w.others = w.others || k != DeadlineExplain
 		return w.step(DeadlinePassed{k})
 	}}
