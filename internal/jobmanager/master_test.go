@@ -107,6 +107,7 @@ type cluster struct {
 	cfg     jobmanager.Config
 	scripts []script // of the workers; a single one serves all
 	tweak   func(i int, c *taskmanager.Config)
+	wrap    func(i int, conn rpc.Conn) rpc.Conn // of the master's ends; may be nil
 
 	master  *jobmanager.Master
 	conns   []rpc.Conn
@@ -133,7 +134,11 @@ func (c *cluster) start(ctx context.Context) {
 		if c.tweak != nil {
 			c.tweak(i, &cfg)
 		}
-		c.wait.Go(func() { c.master.Attach(m) })
+		conn := m
+		if c.wrap != nil {
+			conn = c.wrap(i, m)
+		}
+		c.wait.Go(func() { c.master.Attach(conn) })
 		c.wait.Go(func() { c.workers[i] = taskmanager.Run(ctx, w, cfg) })
 	}
 }
@@ -391,4 +396,255 @@ func TestStuck(t *testing.T) {
 			t.Errorf("the job took %v, want 1 s + the cancellation timeout", got)
 		}
 	})
+}
+
+// TestAlignment runs two tasks of one source with alignment: all splits are handed out before anything is read, and the
+// fast reader is never further ahead than the drift allows.
+func TestAlignment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const drift = 100
+		var mu sync.Mutex
+		at := map[int32]int64{}
+		got := map[int32][]string{}
+		body := func(ctx context.Context, task *fakeTask) error {
+			if task.id.Vertex == 1 {
+				return nil
+			}
+			a := <-task.splits
+			mu.Lock()
+			for _, s := range a.Splits {
+				got[task.id.Subtask] = append(got[task.id.Subtask], s.ID)
+			}
+			mu.Unlock()
+			if !a.NoMore {
+				return errors.New("more splits are to come")
+			}
+			limit := int64(0)
+			for watermark := int64(0); watermark < 2000; watermark += 10 {
+				task.report.Progress(rpc.SourceProgress{Source: task.op(), Watermark: watermark})
+				for watermark > limit {
+					limit = (<-task.limits).Max
+				}
+				mu.Lock()
+				at[task.id.Subtask] = watermark
+				if other := at[1-task.id.Subtask]; task.id.Subtask == 0 && watermark > other+drift+10 && other < 1990 {
+					t.Errorf("subtask 0 is at %d, subtask 1 at %d", watermark, other)
+				}
+				mu.Unlock()
+				if task.id.Subtask == 1 {
+					time.Sleep(time.Second) // the slow one
+				}
+			}
+			return nil
+		}
+		job := twoByTwo()
+		job.Sources[0].Group, job.Sources[0].MaxDrift = "g", drift*time.Millisecond
+		c := &cluster{job: job, scripts: []script{{body: body}}, cfg: jobmanager.Config{Enumerators: &numbered{splits: 5}}}
+		if _, err := c.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if want := map[int32][]string{0: {"split-0", "split-2", "split-4"}, 1: {"split-1", "split-3"}}; fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("splits %v, want %v", got, want)
+		}
+	})
+}
+
+// TestDiscovery: with alignment, splits found later are handed out as they come.
+func TestDiscovery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var first []int
+		total := 0
+		body := func(ctx context.Context, task *fakeTask) error {
+			for i := 0; task.id.Vertex == 0; i++ {
+				a := <-task.splits
+				mu.Lock()
+				if total += len(a.Splits); i == 0 {
+					first = append(first, len(a.Splits))
+				}
+				mu.Unlock()
+				if a.NoMore {
+					break
+				}
+			}
+			return nil
+		}
+		job := twoByTwo()
+		job.Sources[0].Group = "g"
+		c := &cluster{job: job, scripts: []script{{body: body}}, cfg: jobmanager.Config{Enumerators: &numbered{splits: 3, pauses: 1}}}
+		if _, err := c.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if total != 3 || !slices.Equal(first, []int{0, 0}) {
+			t.Errorf("%d splits, in the first round %v: want 3, and an empty first round for both", total, first)
+		}
+	})
+}
+
+// TestSideWindow: a client that takes nothing holds the task back after a few payloads, and no longer once the job is cancelled.
+func TestSideWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sent, result = make(chan int, 1), make(chan error, 1)
+		body := func(ctx context.Context, task *fakeTask) error {
+			if task.id != (ids.TaskID{Vertex: 1}) {
+				return untilCancelled(ctx, task)
+			}
+			for i := 0; ; i++ {
+				if err := task.report.Side(ctx, task.op(), nil); err != nil {
+					sent <- i
+					result <- err
+					return err
+				}
+			}
+		}
+		c := &cluster{job: twoByTwo(), scripts: []script{{body: body}}, cfg: jobmanager.Config{Sides: blockedSink{}}}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Hour, cancel)
+		c.start(t.Context())
+		if _, err := c.master.Run(ctx); !errs.IsCanceled(err) {
+			t.Error(err)
+		}
+		c.wait.Wait()
+		if n := <-sent; n != taskmanager.SideWindow {
+			t.Errorf("%d payloads were under way, want %d", n, taskmanager.SideWindow)
+		}
+		if err := <-result; err == nil {
+			t.Error("no error after the cancellation")
+		}
+	})
+}
+
+type blockedSink struct{}
+
+func (blockedSink) Rows(ctx context.Context, _ rpc.OpRef, _ []byte) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestWorkerIsTold: a worker whose own context ends (a signal) stops its tasks and says why; the job fails with that.
+func TestWorkerIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		c := &cluster{job: twoByTwo(), scripts: []script{{body: untilCancelled}}}
+		c.start(ctx)
+		time.AfterFunc(time.Second, func() { cancel(errors.New("signal 15")) })
+		_, err := c.master.Run(t.Context())
+		c.wait.Wait()
+		if errs.CodeOf(err) != errs.CodeWorkerLost || !strings.Contains(err.Error(), "signal 15") {
+			t.Error(err)
+		}
+	})
+}
+
+// TestMasterGone: workers whose master dies cancel their tasks and return an error.
+func TestMasterGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{job: twoByTwo(), scripts: []script{{body: untilCancelled}}}
+		c.start(t.Context())
+		time.AfterFunc(time.Second, func() {
+			for _, conn := range c.conns {
+				rpc.Break(conn)
+			}
+		})
+		if _, err := c.master.Run(t.Context()); errs.CodeOf(err) != errs.CodeWorkerLost {
+			t.Error(err)
+		}
+		c.wait.Wait()
+		for i, err := range c.workers {
+			if errs.CodeOf(err) != errs.CodePeerLost {
+				t.Errorf("worker %d: %v", i, err)
+			}
+		}
+	})
+}
+
+// TestStrangers: a connection that says nothing, rubbish, or the name of another worker does not disturb the job.
+func TestStrangers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{job: twoByTwo(), scripts: []script{{body: func(context.Context, *fakeTask) error {
+			time.Sleep(time.Minute)
+			return nil
+		}}}}
+		c.start(t.Context())
+		go func() {
+			time.Sleep(time.Second)
+			for _, body := range []rpc.Body{nil, &rpc.Start{}, &rpc.TaskPhase{Phase: rpc.PhaseFailed}, &rpc.Hello{Worker: "w1", Fingerprint: "f9"}, &rpc.Hello{Worker: "w7"}} {
+				m, w := rpc.Pair()
+				c.master.Attach(m)
+				if body != nil {
+					w.Send(rpc.Message{Job: c.job.ID, Generation: 1, Body: body})
+				}
+				go func() {
+					for {
+						if _, err := w.Recv(); err != nil {
+							w.Close()
+							return
+						}
+					}
+				}()
+			}
+		}()
+		if _, err := c.master.Run(t.Context()); err != nil {
+			t.Error(err)
+		}
+		c.wait.Wait()
+	})
+}
+
+// counted is a connection of the master that calls at once it has received a number of messages.
+type counted struct {
+	rpc.Conn
+	left int
+	at   func()
+}
+
+func (c *counted) Recv() (rpc.Message, error) {
+	m, err := c.Conn.Recv()
+	if c.left--; c.left == 0 {
+		c.at()
+	}
+	return m, err
+}
+
+// TestTroubleAtEveryMoment cancels a job, or breaks a connection, after each number of messages from a worker. The job ends
+// each time, in a way that fits, and soon.
+func TestTroubleAtEveryMoment(t *testing.T) {
+	const messages = 9 // hello, deployed, running, last figures and end of two tasks each, goodbye
+	for after := 1; after <= messages+1; after++ {
+		for _, trouble := range []string{"cancel", "break"} {
+			synctest.Test(t, func(t *testing.T) {
+				body := func(ctx context.Context, task *fakeTask) error {
+					select {
+					case <-time.After(time.Second):
+						return nil
+					case <-ctx.Done():
+						return context.Cause(ctx)
+					}
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				reached := false
+				c := &cluster{job: twoByTwo(), scripts: []script{{body: body}}}
+				c.wrap = func(i int, conn rpc.Conn) rpc.Conn {
+					if i != 1 {
+						return conn
+					}
+					return &counted{Conn: conn, left: after, at: func() {
+						if reached = true; trouble == "cancel" {
+							cancel()
+						} else {
+							rpc.Break(conn)
+						}
+					}}
+				}
+				c.start(t.Context())
+				res, err := c.master.Run(ctx)
+				c.wait.Wait()
+				fits := err == nil && after >= messages-2 || trouble == "cancel" && errs.IsCanceled(err) || trouble == "break" && errs.CodeOf(err) == errs.CodeWorkerLost
+				if !fits || res.Duration > 2*time.Second || !reached && after <= messages {
+					t.Errorf("%s after %d messages (reached: %v): %+v, %v", trouble, after, reached, res, err)
+				}
+			})
+		}
+	}
 }

@@ -51,7 +51,8 @@ func (m *Master) attach(conn rpc.Conn) {
 	p := &peer{conn: conn, outbox: rpc.NewOutbox(conn, 0)}
 	m.peers[p] = true
 	m.background.Go(func() {
-		if err := p.outbox.Run(m.life); err != nil {
+		// If the connection has ended, Recv says so after all that the worker still had to say.
+		if err := p.outbox.Run(m.life); err != nil && errs.CodeOf(err) != errs.CodePeerLost {
 			m.post(func() { m.onDisconnect(p, err) })
 		}
 	})

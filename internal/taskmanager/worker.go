@@ -163,7 +163,9 @@ func (w *worker) loop(ctx context.Context, in <-chan received, sent <-chan error
 			w.handle(ctx, r.msg)
 		case err := <-sent:
 			sent = nil
-			w.connectionEnded(err)
+			if errs.CodeOf(err) != errs.CodePeerLost { // else Recv says so, after all that the master still had to say
+				w.connectionEnded(err)
+			}
 		case l := <-w.launched:
 			w.onLaunched(l)
 		case <-done:
