@@ -22,6 +22,7 @@ import (
 type launcher struct {
 	world World
 	plan  *Plan
+	data  *dataPlane // nil in the embedded cluster
 }
 
 // Launch implements taskmanager.Launcher.
@@ -34,12 +35,17 @@ func (l *launcher) Launch(ctx context.Context, d taskmanager.Deployment, r taskm
 	if err := b.checkPlacement(); err != nil {
 		return nil, err
 	}
-	if err := b.connect(ctx); err != nil {
-		return nil, err
+	b.makeInboxes()
+	if l.data != nil && len(d.Deploy.Workers) > 1 {
+		if b.mesh, err = newMesh(ctx, l.world.Clock, l.data, d); err != nil {
+			b.release(err)
+			return nil, err
+		}
+		b.running.mesh = b.mesh
 	}
 	for _, id := range d.Tasks {
 		if err := b.task(x.TaskAt(id.Vertex, int(id.Subtask)), id); err != nil {
-			b.release()
+			b.release(err)
 			return nil, err
 		}
 	}
@@ -54,6 +60,7 @@ type builder struct {
 	reporter   taskmanager.Reporter
 	running    *running
 	inboxes    map[int]*exchange.Inbox // by task index, this worker's only
+	mesh       *mesh                   // nil in the embedded cluster
 }
 
 // checkPlacement compares the master's placement with what follows from this process's own plan.
@@ -68,8 +75,8 @@ func (b *builder) checkPlacement() error {
 	return nil
 }
 
-// connect makes the inboxes of this worker's tasks.
-func (b *builder) connect(context.Context) error {
+// makeInboxes makes the inboxes of this worker's tasks.
+func (b *builder) makeInboxes() {
 	clk := b.world.Clock
 	for _, id := range b.deployment.Tasks {
 		at := b.x.TaskAt(id.Vertex, int(id.Subtask))
@@ -83,10 +90,11 @@ func (b *builder) connect(context.Context) error {
 			},
 		})
 	}
-	return nil
 }
 
-func (b *builder) release() {
+// release undoes a launch that came to nothing.
+func (b *builder) release(err error) {
+	b.mesh.abort(err)
 	for _, in := range b.inboxes {
 		_ = in.Close()
 	}
@@ -99,6 +107,9 @@ func (b *builder) task(at int, id ids.TaskID) error {
 	gates := make([]int, len(inputs))
 	for i, ch := range inputs {
 		gates[i] = ch.Gate
+		if err := b.receive(at, ch); err != nil {
+			return err
+		}
 	}
 	outputs, err := b.outputs(at)
 	if err != nil {
@@ -186,7 +197,55 @@ func (b *builder) sender(from int, e *graph.JobEdge, ch graph.Channel) (exchange
 	if ch.Local {
 		return b.inboxes[ch.To].Sender(ch.Index, b.inboxes[from]), nil
 	}
-	return nil, errs.New(errs.CodeBug, errs.ClassBug, e.Edge.Type, "a channel leaves the process of the embedded cluster")
+	link, err := b.linkTo(ch.To)
+	if err != nil {
+		return nil, err
+	}
+	codec, err := codecOf(e.Edge)
+	if err != nil {
+		return nil, err
+	}
+	return link.Sender(channelID(ch.ID), codec, b.inboxes[from]), nil
+}
+
+// receive leads a channel from another process into a task's inbox.
+func (b *builder) receive(at int, ch graph.Channel) error {
+	if ch.Local {
+		return nil
+	}
+	link, err := b.linkTo(ch.From)
+	if err != nil {
+		return err
+	}
+	codec, err := codecOf(b.x.Job.Edges[ch.ID.Edge].Edge)
+	if err != nil {
+		return err
+	}
+	return link.Receive(channelID(ch.ID), b.inboxes[at], ch.Index, codec)
+}
+
+// linkTo returns the link to the worker of a task.
+func (b *builder) linkTo(task int) (*exchange.Link, error) {
+	w := b.x.Tasks[task].Worker
+	if b.mesh == nil || b.mesh.links[w] == nil {
+		return nil, errs.New(errs.CodeBug, errs.ClassBug, "", "a channel leads to worker %d, to which there is no link", w)
+	}
+	return b.mesh.links[w], nil
+}
+
+// channelID names a channel on the links. Parallelism is at most 32,768, so that 16 bits hold a subtask.
+func channelID(id graph.ChannelID) exchange.ChannelID {
+	return exchange.ChannelID(uint64(id.Edge)<<32 | uint64(id.From)<<16 | uint64(id.To))
+}
+
+// codecOf makes the codec of an edge that leaves the process.
+func codecOf(e graph.Edge) (event.Codec, error) {
+	make, ok := e.Codec.(operator.CodecMaker)
+	if !ok {
+		return nil, errs.New(errs.CodeBug, errs.ClassBug, e.Type, "an edge holds %T where a codec is made", e.Codec)
+	}
+	codec, err := make()
+	return codec, errs.Wrap(err, errs.CodeCodec, errs.ClassUser, e.Type, "rows of this type cannot go to another process")
 }
 
 // partitionOf turns the plan's partition into the exchange's.

@@ -45,6 +45,7 @@ func Run(ctx context.Context, w World, plan *Plan, opt RunOptions) (*Result, err
 		return nil, err
 	}
 	defer run.close()
+	run.start(nil, nil)
 	masterEnd, workerEnd := rpc.Pair()
 	var both sync.WaitGroup
 	both.Go(func() { run.master.Attach(masterEnd) })
@@ -71,7 +72,8 @@ type jobRun struct {
 	world  World
 	plan   *Plan
 	x      *graph.ExecutionGraph
-	master *jobmanager.Master
+	job    jobmanager.Job
+	master *jobmanager.Master // nil before start
 	finds  *enumerators
 	cancel context.CancelFunc
 }
@@ -87,7 +89,7 @@ func newJobRun(ctx context.Context, w World, plan *Plan, workers []ids.WorkerID)
 		cancel()
 		return nil, err
 	}
-	job := jobmanager.Job{
+	r.job = jobmanager.Job{
 		ID: ids.JobIDFrom(plan.Job.Name, strconv.FormatInt(w.Clock.Now().UnixNano(), 10)), Name: plan.Job.Name, Generation: 1, Term: 1,
 		Fingerprint: plan.Fingerprint, Version: Version, Workers: workers, Sources: r.finds.list, Options: optionsOf(plan),
 	}
@@ -96,12 +98,17 @@ func newJobRun(ctx context.Context, w World, plan *Plan, workers []ids.WorkerID)
 		for s := range places {
 			places[s] = int32(x.Tasks[x.TaskAt(v.ID, s)].Worker)
 		}
-		job.Placement = append(job.Placement, places)
-		job.VertexNames = append(job.VertexNames, v.Name)
+		r.job.Placement = append(r.job.Placement, places)
+		r.job.VertexNames = append(r.job.VertexNames, v.Name)
 	}
-	r.master = jobmanager.New(job, jobmanager.Config{Clock: w.Clock, Log: w.Log, Enumerators: r.finds, Sides: sides{plan},
-		HeartbeatTimeout: plan.Config.Get(config.HeartbeatTimeout)})
 	return r, nil
+}
+
+// start makes the master. kill ends a worker process; nil if the worker is this process.
+func (r *jobRun) start(secret []byte, kill func(ids.WorkerID, string)) {
+	r.job.Secret = secret
+	r.master = jobmanager.New(r.job, jobmanager.Config{Clock: r.world.Clock, Log: r.world.Log, Enumerators: r.finds, Sides: sides{r.plan},
+		HeartbeatTimeout: r.plan.Config.Get(config.HeartbeatTimeout), Processes: kill != nil, Kill: kill})
 }
 
 func optionsOf(plan *Plan) (out []rpc.Option) {

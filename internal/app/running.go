@@ -22,6 +22,7 @@ type running struct {
 	world    World
 	x        *graph.ExecutionGraph
 	reporter taskmanager.Reporter
+	mesh     *mesh // nil in the embedded cluster
 	tasks    []*runningTask
 	byID     map[ids.TaskID]*runningTask
 	ctx      context.Context
@@ -82,6 +83,7 @@ func (g *running) Start() {
 func (g *running) await() {
 	g.left.Wait()
 	g.cancel()
+	g.mesh.close()
 	close(g.done)
 }
 
@@ -139,6 +141,7 @@ func (g *running) Cancel(error) {
 		for _, t := range g.tasks {
 			g.reporter.Phase(t.id, rpc.PhaseCanceled, nil)
 		}
+		g.mesh.abort(errs.Canceled)
 		close(g.done)
 	}
 }

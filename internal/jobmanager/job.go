@@ -29,6 +29,8 @@ type Job struct {
 	VertexNames []string
 	// Options are sent to the workers, sorted by key.
 	Options []rpc.Option
+	// Secret is sent to the workers, for their data connections.
+	Secret []byte
 	// Sources are the job's sources; one that is not listed gets no splits.
 	Sources []Source
 }

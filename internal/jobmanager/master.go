@@ -237,7 +237,7 @@ func (m *Master) enter(p jobfsm.Phase) {
 }
 
 func (m *Master) deploy(w ids.WorkerID) {
-	d := &rpc.Deploy{Placement: m.job.Placement, Options: m.job.Options}
+	d := &rpc.Deploy{Placement: m.job.Placement, Options: m.job.Options, Secret: m.job.Secret}
 	for i, id := range m.job.Workers {
 		d.Workers = append(d.Workers, rpc.WorkerAddr{Worker: id, DataAddr: m.addrs[id]})
 		if id == w {

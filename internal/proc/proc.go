@@ -18,6 +18,8 @@ type Process struct {
 	Program string
 	// Args are the command line's arguments without the program.
 	Args []string
+	// PID is the process id.
+	PID int
 	// Executable is the path of the running binary, for starting workers.
 	Executable string
 	// Environ holds the environment as NAME=VALUE.
@@ -48,6 +50,7 @@ func Self() *Process {
 	return &Process{
 		Program:    strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"),
 		Args:       os.Args[1:],
+		PID:        os.Getpid(),
 		Executable: exe,
 		Environ:    os.Environ(),
 		Stdout:     os.Stdout,

@@ -86,6 +86,7 @@ func (b *Deploy) code(c *coder) {
 		c.string(&o.Key)
 		c.string(&o.Value)
 	})
+	c.bytes(&b.Secret)
 }
 
 func (*Start) code(*coder) {}

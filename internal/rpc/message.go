@@ -177,6 +177,8 @@ type (
 		Attempt int32
 		// Options are the options of the job, sorted by key.
 		Options []Option
+		// Secret is what workers prove to each other on data connections; it is drawn anew for each job.
+		Secret []byte
 	}
 	// Start lets all tasks of the deployment run: every worker has said Deployed.
 	Start struct{}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -13,9 +14,11 @@ import (
 	"github.com/weir-stream/weir/internal/app"
 	"github.com/weir-stream/weir/internal/clock"
 	"github.com/weir-stream/weir/internal/conffile"
+	"github.com/weir-stream/weir/internal/deploy"
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/fs"
 	"github.com/weir-stream/weir/internal/graph"
+	"github.com/weir-stream/weir/internal/netx"
 	"github.com/weir-stream/weir/internal/proc"
 )
 
@@ -62,7 +65,13 @@ func Main(p *proc.Process, build Build) int {
 	for _, w := range plan.Warnings {
 		fmt.Fprintln(p.Stderr, w)
 	}
-	if f.Explain != "" {
+	child, err := deploy.FromEnv()
+	switch {
+	case err != nil:
+		return fail(p.Stderr, exitFailed, err)
+	case child != nil:
+		return work(p, f, plan, child)
+	case f.Explain != "":
 		return explain(p, f.Explain, plan)
 	}
 	return run(p, f, plan)
@@ -109,8 +118,13 @@ func run(p *proc.Process, f *Flags, plan *app.Plan) int {
 		}
 	}
 	v := newView(p, f)
-	world := app.World{Clock: clock.Real{}, FS: app.Files(fs.Real{}), Log: logger(p.Stderr, plan.Config)}
-	result, err := app.Run(ctx, world, plan, app.RunOptions{Progress: v.show})
+	var result *app.Result
+	var err error
+	if f.Workers > 0 {
+		result, err = app.RunWorkers(ctx, world(p, plan), plan, processes(p, f), app.RunOptions{Progress: v.show})
+	} else {
+		result, err = app.Run(ctx, world(p, plan), plan, app.RunOptions{Progress: v.show})
+	}
 	v.done()
 	if f.Progress != "none" {
 		summary(p.Stderr, result)
@@ -126,6 +140,23 @@ func run(p *proc.Process, f *Flags, plan *app.Plan) int {
 	default:
 		return fail(p.Stderr, exitFailed, err)
 	}
+}
+
+func world(p *proc.Process, plan *app.Plan) app.World {
+	return app.World{Clock: clock.Real{}, FS: app.Files(fs.Real{}), Log: logger(p.Stderr, plan.Config)}
+}
+
+func processes(p *proc.Process, f *Flags) app.Processes {
+	return app.Processes{Workers: f.Workers, Executable: p.Executable, Args: p.Args, Environ: p.Environ, Stdout: p.Stdout, Stderr: p.Stderr,
+		Network: netx.Real{}, Rand: rand.Reader}
+}
+
+// work is the main function of a worker process.
+func work(p *proc.Process, f *Flags, plan *app.Plan, child *deploy.Child) int {
+	if err := app.RunWorker(context.Background(), world(p, plan), plan, child, processes(p, f), p.PID, p.Exit); err != nil {
+		return fail(p.Stderr, exitFailed, err)
+	}
+	return exitOK
 }
 
 func newView(p *proc.Process, f *Flags) view {

@@ -35,7 +35,7 @@ func Samples() []rpc.Message {
 		&rpc.TaskStacks{Tasks: []ids.TaskID{task}, Waited: time.Minute, Stacks: "goroutine 1"},
 		&rpc.Goodbye{Reason: "end"},
 		&rpc.Deploy{Self: 1, Workers: []rpc.WorkerAddr{{Worker: "w1", DataAddr: "a:1"}, {Worker: "w2", DataAddr: "a:2"}}, Placement: [][]int32{{0, 1}, nil, {1}},
-			Attempt: 2, Options: []rpc.Option{{Key: "k", Value: "v"}}},
+			Attempt: 2, Options: []rpc.Option{{Key: "k", Value: "v"}}, Secret: []byte{7, 0}},
 		&rpc.Start{},
 		&rpc.SplitAssign{Source: op, Splits: []rpc.Split{{ID: "file:0", State: []byte{0, 1}}, {ID: "file:1"}}, NoMore: true},
 		&rpc.AlignTo{Vertex: 3, Op: 4, Max: -5, Slowest: -1, SlowestMax: 1 << 60},

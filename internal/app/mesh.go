@@ -1,0 +1,137 @@
+package app
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/weir-stream/weir/internal/clock"
+	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/exchange"
+	"github.com/weir-stream/weir/internal/netx"
+	"github.com/weir-stream/weir/internal/taskmanager"
+)
+
+// meshTimeout bounds how long a worker waits for the connections to its peers.
+const meshTimeout = 30 * time.Second
+
+// dataPlane is what a worker process has for connections to its peers.
+type dataPlane struct {
+	network  netx.Network
+	listener netx.Listener
+	rand     io.Reader
+}
+
+// mesh is the links of one worker to all the others, by their index.
+type mesh struct{ links []*exchange.Link }
+
+// connected is a link that has shaken hands, or why not.
+type connected struct {
+	at   int
+	link *exchange.Link
+	err  error
+}
+
+// newMesh connects a worker with all the others: of two workers the one with the lower index dials. It blocks until all
+// links are there or one cannot be.
+func newMesh(ctx context.Context, clk clock.Clock, plane *dataPlane, d taskmanager.Deployment) (*mesh, error) {
+	ctx, cancel := context.WithTimeout(ctx, meshTimeout)
+	defer cancel()
+	self := int(d.Deploy.Self)
+	m := &mesh{links: make([]*exchange.Link, len(d.Deploy.Workers))}
+	cfg := exchange.LinkConfig{
+		Self:      exchange.Peer{Job: d.Job.String(), Generation: uint64(d.Generation), Name: string(d.Deploy.Workers[self].Worker)},
+		Secret:    d.Deploy.Secret,
+		Rand:      plane.rand,
+		AfterFunc: func(d time.Duration, f func()) exchange.Timer { return clk.AfterFunc(d, f) },
+	}
+	results := make(chan connected, len(m.links))
+	for at := self + 1; at < len(m.links); at++ {
+		go func() { results <- dialPeer(ctx, plane, cfg, at, d) }()
+	}
+	if self > 0 {
+		go acceptPeers(ctx, plane, cfg, self, d, results)
+	}
+	var failed error
+	for range len(m.links) - 1 {
+		select {
+		case c := <-results:
+			if c.err != nil {
+				failed = c.err
+			} else {
+				m.links[c.at] = c.link
+			}
+		case <-ctx.Done():
+			failed = errs.Wrap(context.Cause(ctx), errs.CodePeerLost, errs.ClassFailTask, "worker "+cfg.Self.Name, "not all other workers have connected")
+		}
+		if failed != nil {
+			m.abort(failed)
+			return nil, failed
+		}
+	}
+	return m, nil
+}
+
+func dialPeer(ctx context.Context, plane *dataPlane, cfg exchange.LinkConfig, at int, d taskmanager.Deployment) connected {
+	peer := d.Deploy.Workers[at]
+	conn, err := plane.network.Dial(ctx, peer.DataAddr)
+	if err != nil {
+		return connected{err: errs.Wrap(err, errs.CodePeerLost, errs.ClassFailTask, "worker "+string(peer.Worker), "no data connection to %s", peer.DataAddr)}
+	}
+	cfg.Dialed = true
+	link, err := exchange.NewLink(conn, cfg)
+	return connected{at: at, link: link, err: err}
+}
+
+// acceptPeers takes the connections of all workers with a lower index. Connections of others are dropped by the handshake.
+func acceptPeers(ctx context.Context, plane *dataPlane, cfg exchange.LinkConfig, self int, d taskmanager.Deployment, results chan<- connected) {
+	stop := context.AfterFunc(ctx, func() { plane.listener.Close() })
+	defer stop()
+	index := map[string]int{}
+	for i, w := range d.Deploy.Workers[:self] {
+		index[string(w.Worker)] = i
+	}
+	cfg.Verify = func(p exchange.Peer) error {
+		if _, ok := index[p.Name]; !ok {
+			return errs.New(errs.CodePeerLost, errs.ClassFailTask, "data connection", "a peer called %q is not expected", p.Name)
+		}
+		return nil
+	}
+	for left := self; left > 0; {
+		conn, err := plane.listener.Accept()
+		if err != nil {
+			results <- connected{err: errs.Wrap(err, errs.CodePeerLost, errs.ClassFailTask, "worker "+cfg.Self.Name, "no more data connections can be taken")}
+			return
+		}
+		link, err := exchange.NewLink(conn, cfg)
+		if err != nil {
+			continue // somebody else, or a peer that will say itself what went wrong
+		}
+		left--
+		results <- connected{at: index[link.Peer().Name], link: link}
+	}
+}
+
+// close ends the links after what was sent has arrived.
+func (m *mesh) close() {
+	if m == nil {
+		return
+	}
+	for _, l := range m.links {
+		if l != nil {
+			_ = l.Close()
+		}
+	}
+}
+
+// abort ends the links at once.
+func (m *mesh) abort(err error) {
+	if m == nil {
+		return
+	}
+	for _, l := range m.links {
+		if l != nil {
+			l.Abort(err)
+		}
+	}
+}
