@@ -12,9 +12,6 @@ import (
 	"github.com/weir-stream/weir/connector"
 )
 
-// Endless as Spec.To makes a source unbounded.
-const Endless = math.MaxInt64
-
 // blockRows is the largest number of rows in a block.
 const blockRows = 1 << 16
 
@@ -24,6 +21,8 @@ type Spec[T any] struct {
 	Label string
 	// From and To bound the indices: From <= index < To.
 	From, To int64
+	// Endless makes the source unbounded; To is then not looked at.
+	Endless bool
 	// Fill sets rows to the rows with the indices from, from+1, and so on. It is called by several goroutines at once.
 	Fill func(rows []T, from int64)
 	// RowsPerSecond limits the whole source; 0 is no limit.
@@ -31,7 +30,12 @@ type Spec[T any] struct {
 }
 
 // New makes the source.
-func New[T any](spec Spec[T]) connector.Source[T] { return &source[T]{spec: spec} }
+func New[T any](spec Spec[T]) connector.Source[T] {
+	if spec.Endless {
+		spec.To = math.MaxInt64
+	}
+	return &source[T]{spec: spec}
+}
 
 type source[T any] struct{ spec Spec[T] }
 
@@ -40,7 +44,7 @@ func (s *source[T]) Name() string { return s.spec.Label }
 
 // Boundedness implements connector.Source.
 func (s *source[T]) Boundedness() connector.Boundedness {
-	if s.spec.To == Endless {
+	if s.spec.Endless {
 		return connector.Unbounded
 	}
 	return connector.Bounded
@@ -122,10 +126,8 @@ func (s *source[T]) Enumerator(ctx connector.EnumeratorContext, restored []byte)
 
 // block returns the number of rows in a block: few enough that all readers get some, and a tenth of a second's at most.
 func (s *source[T]) block(parallelism int) int64 {
-	n := int64(blockRows)
-	if s.spec.To != Endless {
-		n = min(n, (s.spec.To-s.spec.From)/(8*int64(max(1, parallelism))))
-	}
+	// The number of rows may exceed an int64, but not a uint64.
+	n := int64(min(blockRows, (uint64(s.spec.To)-uint64(s.spec.From))/(8*uint64(max(1, parallelism)))))
 	if r := s.spec.RowsPerSecond; r > 0 && r/10 < float64(n) {
 		n = int64(r / 10)
 	}
@@ -142,7 +144,7 @@ func (e *enumerator) Next(int) (c connector.Split, ok, done bool, wait time.Dura
 		return c, false, true, 0, nil
 	}
 	b := span{Version: version, From: e.left.Next, Next: e.left.Next}
-	b.To = b.From + min(e.block, e.left.To-b.From)
+	b.To = b.From + int64(min(uint64(e.block), uint64(e.left.To)-uint64(b.From)))
 	e.left.Next = b.To
 	c, err = b.split()
 	return c, err == nil, false, 0, err

@@ -8,7 +8,8 @@ import (
 	"github.com/weir-stream/weir/connector/indexed"
 )
 
-// Of gives from, from+1, ... up to and including to, in this order if there is one reader.
+// Of gives from, from+1, ... up to and including to, in this order if there is one reader. The largest int64 of all is left
+// out.
 func Of(from, to int64) connector.Source[int64] {
 	label := fmt.Sprintf("sequence %d to %d", from, to)
 	// The bound of an index is exclusive, so the largest number cannot be one.
