@@ -41,7 +41,7 @@ type cluster struct {
 	listener  rpc.Listener
 }
 
-func newCluster(t *testing.T, network netx.Network) *cluster {
+func newCluster(t testing.TB, network netx.Network) *cluster {
 	t.Helper()
 	a, err := rpc.NewAuthority(rand.Reader, clock.Real{}.Now())
 	if err != nil {
@@ -58,7 +58,7 @@ func newCluster(t *testing.T, network netx.Network) *cluster {
 	return &cluster{network, a, l}
 }
 
-func mustIssue(t *testing.T, a *rpc.Authority, name string) rpc.Endpoint {
+func mustIssue(t testing.TB, a *rpc.Authority, name string) rpc.Endpoint {
 	t.Helper()
 	id, err := a.Issue(name)
 	if err != nil {
@@ -67,7 +67,7 @@ func mustIssue(t *testing.T, a *rpc.Authority, name string) rpc.Endpoint {
 	return rpc.Endpoint{Identity: id, Clock: clock.Real{}}
 }
 
-func (c *cluster) pair(t *testing.T) (master, worker rpc.Conn) {
+func (c *cluster) pair(t testing.TB) (master, worker rpc.Conn) {
 	t.Helper()
 	worker, err := rpc.Dial(t.Context(), c.network, c.listener.Addr(), mustIssue(t, c.authority, "w1"))
 	if err != nil {
@@ -91,7 +91,7 @@ func TestGRPC(t *testing.T) {
 		t.Run(n.name, func(t *testing.T) {
 			c := newCluster(t, n.network())
 			defer c.listener.Close()
-			rpctest.TestConn(t, c.pair)
+			rpctest.TestConn(t, func(t *testing.T) (rpc.Conn, rpc.Conn) { return c.pair(t) })
 		})
 	}
 }
