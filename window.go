@@ -77,8 +77,7 @@ func (a Aggregation[T, A, R]) problems(merge bool) string {
 func (w WindowedStream[K, T]) Aggregate[A, R any](agg Aggregation[T, A, R]) Stream[Windowed[K, R]] {
 	b, err := window.Bind[T](w.spec)
 	if missing := agg.problems(b != nil && (b.Merging() || b.Grid != nil && b.Grid.Sliced())); missing != "" {
-		w.in.env.problem("graph.aggregate.incomplete", fmt.Sprintf("the aggregation of window %q has no %s function", w.name, missing),
-			"set Add, Result, and for sliding and session windows Merge")
+		w.incomplete(missing)
 	}
 	if err != nil {
 		return refuse[K, T, Windowed[K, R]](w, err)

@@ -14,7 +14,8 @@ import (
 
 // kept keeps every row of a window, encoded, in the order of arrival: its time (8 bytes, little endian) and the row.
 type kept[K, T, U any] struct {
-	apply func(c *Call[K], rows iter.Seq[T], em *basic.Emitter[U]) error
+	bind  func(c *Call[K], out *basic.Outlet[U]) Hooks[iter.Seq[T]]
+	hooks Hooks[iter.Seq[T]]
 	o     *general[K, T, U]
 	list  statebackend.List
 	codec *codec.Codec[T]
@@ -25,11 +26,11 @@ type kept[K, T, U any] struct {
 
 const timeBytes = 8
 
-func (s *kept[K, T, U]) open(o *general[K, T, U]) error {
+func (s *kept[K, T, U]) open(o *general[K, T, U], out *basic.Outlet[U]) (lifecycle, error) {
 	s.o = o
 	c, err := codec.For[T]()
 	if err != nil {
-		return errs.Wrap(err, "", 0, o.ctx.Place(), "the rows of these windows cannot be kept as state")
+		return lifecycle{}, errs.Wrap(err, "", 0, o.ctx.Place(), "the rows of these windows cannot be kept as state")
 	}
 	s.codec = c
 	width, fixed := c.Fixed()
@@ -37,7 +38,13 @@ func (s *kept[K, T, U]) open(o *general[K, T, U]) error {
 		width += timeBytes
 	}
 	s.list, err = o.backend.List(statebackend.Descriptor{Name: "windows/content", Width: width, NamespaceWidth: len(namespace{})})
-	return err
+	if err == nil {
+		err = o.call.Call("the function's making", func() error {
+			s.hooks = s.bind(&o.call, out)
+			return nil
+		})
+	}
+	return s.hooks.lifecycle(), err
 }
 
 func (s *kept[K, T, U]) encode(dst []byte, row *T, ts int64) []byte {
@@ -76,10 +83,10 @@ func (s *kept[K, T, U]) clear(key statebackend.Key, home window.Window) {
 	s.list.Clear(key, ns[:])
 }
 
-func (s *kept[K, T, U]) fire(c *Call[K], home window.Window, em *basic.Emitter[U]) error {
+func (s *kept[K, T, U]) fire(home window.Window) error {
 	ns := namespaceOf(home)
 	if s.o.rules.evicts() {
-		return s.fireEvicting(c, ns, em)
+		return s.fireEvicting(ns)
 	}
 	var failed error
 	over := false
@@ -87,7 +94,7 @@ func (s *kept[K, T, U]) fire(c *Call[K], home window.Window, em *basic.Emitter[U
 		if over {
 			return
 		}
-		s.list.Each(c.key, ns[:], func(e []byte) bool {
+		s.list.Each(s.o.key, ns[:], func(e []byte) bool {
 			var row T
 			if _, failed = s.codec.DecodeCopy(e[timeBytes:], &row); failed != nil {
 				return false
@@ -96,7 +103,7 @@ func (s *kept[K, T, U]) fire(c *Call[K], home window.Window, em *basic.Emitter[U
 		})
 	}
 	s.o.doing = "the window function"
-	err := s.apply(c, rows, em)
+	err := s.hooks.Fire(rows)
 	over = true
 	if failed != nil {
 		return failed
@@ -106,9 +113,9 @@ func (s *kept[K, T, U]) fire(c *Call[K], home window.Window, em *basic.Emitter[U
 
 // fireEvicting takes the rows out of the list, lets the evictor drop some before and after the function, and stores what is
 // left.
-func (s *kept[K, T, U]) fireEvicting(c *Call[K], ns namespace, em *basic.Emitter[U]) (err error) {
+func (s *kept[K, T, U]) fireEvicting(ns namespace) (err error) {
 	s.rows, s.times = s.rows[:0], s.times[:0]
-	s.list.Each(c.key, ns[:], func(e []byte) bool {
+	s.list.Each(s.o.key, ns[:], func(e []byte) bool {
 		var row T
 		if _, err = s.codec.DecodeCopy(e[timeBytes:], &row); err != nil {
 			return false
@@ -121,13 +128,13 @@ func (s *kept[K, T, U]) fireEvicting(c *Call[K], ns namespace, em *basic.Emitter
 	}
 	defer clear(s.rows)
 	e := window.Elements[T]{Rows: s.rows, Times: s.times}
-	at := window.Moment{Window: c.Window, Watermark: c.Watermark, ProcessingTime: c.ProcessingTime}
+	at := window.Moment{Window: s.o.call.Window, Watermark: s.o.watermark, ProcessingTime: s.o.now}
 	if s.o.rules.before != nil {
 		s.o.doing = "the evictor"
 		s.o.rules.before(&e, at)
 	}
 	s.o.doing = "the window function"
-	if err := s.apply(c, slices.Values(e.Rows), em); err != nil {
+	if err := s.hooks.Fire(slices.Values(e.Rows)); err != nil {
 		return err
 	}
 	if s.o.rules.after != nil {
@@ -141,6 +148,6 @@ func (s *kept[K, T, U]) fireEvicting(c *Call[K], ns namespace, em *basic.Emitter
 	for i := range e.Rows {
 		left[i] = s.encode(nil, &e.Rows[i], e.Times[i])
 	}
-	s.list.Put(c.key, ns[:], left)
+	s.list.Put(s.o.key, ns[:], left)
 	return nil
 }

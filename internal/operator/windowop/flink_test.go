@@ -103,12 +103,15 @@ func tallies(t testing.TB, spec window.Spec) map[string]func() operator.Operator
 			Merge:  func(a, from *notedTally) { tallying.Merge(&a.T, &from.T); a.Note += from.Note },
 			Result: func(a *notedTally) tally { return a.T },
 		}}
-	whole := Whole(func(c *Call[string], rows iter.Seq[int], em *basic.Emitter[string]) error {
-		var r tally
-		for v := range rows {
-			tallying.Add(&r, v)
-		}
-		return em.Emit(show(c.Window, r), c.Window.MaxTimestamp())
+	whole := Whole(func(c *Call[string], out *basic.Outlet[string]) Hooks[iter.Seq[int]] {
+		return Hooks[iter.Seq[int]]{Fire: func(rows iter.Seq[int]) error {
+			var r tally
+			for v := range rows {
+				tallying.Add(&r, v)
+			}
+			out.Emit(show(c.Window, r))
+			return nil
+		}}
 	})
 	general := func(f Function[string, int, string]) func() operator.Operator {
 		return func() operator.Operator {

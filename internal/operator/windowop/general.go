@@ -7,6 +7,7 @@ import (
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/operator"
 	"github.com/weir-stream/weir/internal/operator/basic"
+	"github.com/weir-stream/weir/internal/operator/processop"
 	"github.com/weir-stream/weir/internal/statebackend"
 	"github.com/weir-stream/weir/internal/timer"
 	"github.com/weir-stream/weir/window"
@@ -47,7 +48,7 @@ type general[K, T, U any] struct {
 
 	ctx      *operator.Context
 	em       *basic.Emitter[U]
-	late     *lateRows[T]
+	late     *basic.LateRows[T]
 	backend  statebackend.Keyed
 	content  content[K, T, U]
 	sessions statebackend.Value // nil unless windows merge
@@ -73,18 +74,21 @@ type general[K, T, U any] struct {
 	from    []window.State
 	fromPtr []*window.State
 	call    Call[K]
+	hooks   lifecycle
+	opened  bool
 }
 
 func (o *general[K, T, U]) Open(ctx *operator.Context, out operator.Collector) (err error) {
 	o.ctx, o.em = ctx, basic.NewEmitter[U](out, "", ctx.BatchRows)
-	o.late = newLateRows[T](ctx, out, o.cfg.LateSide)
+	o.late = basic.NewLateRows[T](ctx, out, "", o.cfg.LateSide)
 	o.watermark, o.now = event.NoTime, ctx.Now()
 	o.keys = newKeyReader(o.cfg.Keys)
 	if o.backend, err = ctx.OpenState(o.keys.width); err != nil {
 		return err
 	}
 	o.timers = [2]*timer.Timers{timer.New(nil), timer.New(nil)}
-	o.call.Merging = o.bound.Merging()
+	o.call.Runtime = processop.NewRuntime(ctx, out)
+	o.call.merging, o.call.backend = o.bound.Merging(), o.backend
 	if o.bound.Merging() {
 		if o.sessions, err = o.backend.Value(statebackend.Descriptor{Name: "windows/sessions"}); err != nil {
 			return err
@@ -94,7 +98,11 @@ func (o *general[K, T, U]) Open(ctx *operator.Context, out operator.Collector) (
 		return err
 	}
 	o.content = o.cfg.Function.content(o.rules.evicts())
-	return o.content.open(o)
+	if o.hooks, err = o.content.open(o, basic.NewOutlet(o.em, &o.call.Moment)); err != nil {
+		return err
+	}
+	o.opened = true
+	return o.call.Call("Open", o.hooks.open)
 }
 
 func (o *general[K, T, U]) Process(_ int, b event.Batch) error {
@@ -142,7 +150,7 @@ func (o *general[K, T, U]) arm() {
 // time has not come: the rows of their windows would be lost otherwise. A trigger that sets another one then is not heard.
 func (o *general[K, T, U]) Finish() error {
 	o.draining = true
-	return o.advance(window.ProcessingTime, finalTime)
+	return o.advance(window.ProcessingTime, event.MaxTime)
 }
 
 // Flush implements operator.Flusher.
@@ -150,12 +158,25 @@ func (o *general[K, T, U]) Flush() error {
 	if err := o.em.Flush(); err != nil {
 		return err
 	}
-	return o.late.flush()
+	if o.call.Runtime != nil {
+		if err := o.call.FlushSides(); err != nil {
+			return err
+		}
+	}
+	return o.late.Flush()
 }
 
 func (o *general[K, T, U]) Close() error {
 	o.em.Drop()
-	o.late.drop()
+	o.late.Drop()
+	if o.call.Runtime != nil {
+		o.call.DropSides()
+	}
+	var err error
+	if o.opened {
+		o.opened = false
+		err = o.call.Call("Close", o.hooks.close)
+	}
 	if o.armed != nil {
 		o.armed()
 		o.armed = nil
@@ -167,15 +188,19 @@ func (o *general[K, T, U]) Close() error {
 		}
 	}
 	if o.backend != nil {
-		err := o.backend.Close()
+		if berr := o.backend.Close(); err == nil {
+			err = berr
+		}
 		o.backend = nil
-		return err
 	}
-	return nil
+	return err
 }
 
 // failure makes an error of what a user function returned or panicked with. Call it from a deferred function.
 func (o *general[K, T, U]) failure(p any, err error, row string) error {
+	if failed := o.call.Failed(); failed != nil {
+		p, err = nil, failed // what follows a failed call of the context is most likely its consequence
+	}
 	return operator.UserError(o.ctx, p, err, func() string {
 		where := ""
 		if o.doing != "" {

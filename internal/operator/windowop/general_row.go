@@ -56,7 +56,7 @@ func (o *general[K, T, U]) row(row *T, ts int64, hash uint64) error {
 		taken = taken || ok
 	}
 	if !taken && o.bound.LateRow(ts, o.watermark) {
-		return o.late.take(*row, ts, o.watermark)
+		return o.late.Take(*row, ts, o.watermark)
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func (o *general[K, T, U]) element(row *T, ts int64, w window.Window) (ok bool, 
 	if err := o.act(w, home, r); err != nil {
 		return false, err
 	}
-	if at := o.bound.CleanupTime(w); at != finalTime && !o.trig.has(o.bound.Domain, at) {
+	if at := o.bound.CleanupTime(w); at != event.MaxTime && !o.trig.has(o.bound.Domain, at) {
 		o.register(o.bound.Domain, w, at)
 	}
 	return true, nil

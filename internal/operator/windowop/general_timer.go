@@ -76,7 +76,7 @@ func (o *general[K, T, U]) onTimer(d window.Domain, w window.Window, at int64) e
 		return err
 	}
 	if d == o.bound.Domain && at == o.bound.CleanupTime(w) {
-		o.forget(w, home)
+		return o.forget(w, home)
 	}
 	return nil
 }
@@ -98,17 +98,32 @@ func (o *general[K, T, U]) fire(w, home window.Window) error {
 	if !o.content.has(o.key, home) {
 		return nil
 	}
-	c := &o.call
-	if err := o.keys.read(o.key.Bytes, &c.Key); err != nil {
+	if err := o.enter(w); err != nil {
 		return err
 	}
-	c.Window, c.Watermark, c.ProcessingTime = w, o.watermark, o.now
-	c.key, c.ns = o.key, namespaceOf(w)
-	return o.content.fire(c, home, o.em)
+	defer o.call.leave()
+	if err := o.content.fire(home); err != nil {
+		return err
+	}
+	return o.call.Failed()
+}
+
+// enter puts a window of the key at work to the function's context.
+func (o *general[K, T, U]) enter(w window.Window) error {
+	if err := o.keys.read(o.key.Bytes, &o.call.Key); err != nil {
+		return err
+	}
+	o.call.enter(o.key, w, o.watermark)
+	return nil
 }
 
 // forget drops everything about a window.
-func (o *general[K, T, U]) forget(w, home window.Window) {
+func (o *general[K, T, U]) forget(w, home window.Window) error {
+	if o.hooks.forget != nil || len(o.call.windows) > 0 {
+		if err := o.forgetStates(w); err != nil {
+			return err
+		}
+	}
 	o.content.clear(o.key, home)
 	o.retire(w)
 	if o.sessions != nil {
@@ -116,19 +131,23 @@ func (o *general[K, T, U]) forget(w, home window.Window) {
 		o.live.Remove(w)
 		o.storeSessions()
 	}
+	return nil
 }
 
-// Call is a window that fires, as its function sees it. It is valid during the call.
-type Call[K any] struct {
-	// Key is the window's key; it may be kept.
-	Key K
-	// Window is the window.
-	Window window.Window
-	// Watermark and ProcessingTime are the operator's clocks in ms.
-	Watermark, ProcessingTime int64
-	// Merging is true for sessions, which have no states of their own because windows merge.
-	Merging bool
-
-	key statebackend.Key
-	ns  namespace
+// forgetStates clears the function's states of a window.
+func (o *general[K, T, U]) forgetStates(w window.Window) error {
+	if err := o.enter(w); err != nil {
+		return err
+	}
+	defer o.call.leave()
+	if o.hooks.forget != nil {
+		o.doing = "the window function's Forget"
+		if err := o.hooks.forget(); err != nil {
+			return err
+		}
+	}
+	for _, s := range o.call.windows {
+		s.clear()
+	}
+	return o.call.Failed()
 }

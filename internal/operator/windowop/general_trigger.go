@@ -5,6 +5,7 @@ import (
 
 	"github.com/weir-stream/weir/internal/codec"
 	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/statebackend"
 	"github.com/weir-stream/weir/window"
 )
@@ -144,7 +145,7 @@ func (c *triggerContext[K, T, U]) SetTimer(d window.Domain, t int64) {
 }
 
 func (c *triggerContext[K, T, U]) DeleteTimer(d window.Domain, t int64) {
-	if d == c.o.bound.Domain && t == c.o.bound.CleanupTime(c.w) && t != finalTime {
+	if d == c.o.bound.Domain && t == c.o.bound.CleanupTime(c.w) && t != event.MaxTime {
 		return // the operator's own
 	}
 	c.lastSet = false

@@ -42,8 +42,11 @@ func New[K, T, A, R, U any](cfg Config[K, T, A, R, U]) operator.Operator {
 
 // Incremental is the aggregation as a function of General.
 func (cfg Config[K, T, A, R, U]) Incremental() Function[K, T, U] {
-	return Incremental(cfg.Aggregate, cfg.NeedsRows, func(c *Call[K], r R, em *basic.Emitter[U]) error {
-		return em.Emit(cfg.Make(c.Key, c.Window, r), c.Window.MaxTimestamp())
+	return Incremental(cfg.Aggregate, cfg.NeedsRows, func(c *Call[K], out *basic.Outlet[U]) Hooks[R] {
+		return Hooks[R]{Fire: func(r R) error {
+			out.Emit(cfg.Make(c.Key, c.Window, r))
+			return c.Err
+		}}
 	})
 }
 
@@ -64,7 +67,7 @@ type panes[K, T, A, R, U any] struct {
 	processing bool
 	ctx        *operator.Context
 	em         *basic.Emitter[U]
-	late       *lateRows[T]
+	late       *basic.LateRows[T]
 	accs       *codec.Codec[A] // nil if accumulators lie in place
 	keys       keyReader[K]
 	time       int64      // the windows' own time: watermark, or processing time of the last firing
@@ -98,7 +101,7 @@ type touch[A any] struct {
 
 func (o *panes[K, T, A, R, U]) Open(ctx *operator.Context, out operator.Collector) error {
 	o.ctx, o.em = ctx, basic.NewEmitter[U](out, "", ctx.BatchRows)
-	o.late = newLateRows[T](ctx, out, o.cfg.LateSide)
+	o.late = basic.NewLateRows[T](ctx, out, "", o.cfg.LateSide)
 	o.cursor = window.NewCursor(o.grid)
 	o.time = event.NoTime
 	o.keys = newKeyReader(o.cfg.Keys)
@@ -246,7 +249,7 @@ func (o *panes[K, T, A, R, U]) take(in *event.Records[T], t *touch[A]) (err erro
 			if !o.cfg.Window.LateRow(in.Times[i], o.time) {
 				continue // between two windows of a slide larger than the size
 			}
-			if err := o.late.take(in.Rows[i], in.Times[i], o.time); err != nil {
+			if err := o.late.Take(in.Rows[i], in.Times[i], o.time); err != nil {
 				return err
 			}
 		}
@@ -317,7 +320,7 @@ func (o *panes[K, T, A, R, U]) Flush() error {
 	if err := o.em.Flush(); err != nil {
 		return err
 	}
-	return o.late.flush()
+	return o.late.Flush()
 }
 
 // Watermark implements operator.Operator.
@@ -334,7 +337,7 @@ func (o *panes[K, T, A, R, U]) Finish() error {
 	if !o.processing {
 		return nil
 	}
-	return o.advance(finalTime)
+	return o.advance(event.MaxTime)
 }
 
 // arm sets the timer of the next window in processing time.
@@ -358,7 +361,7 @@ func (o *panes[K, T, A, R, U]) arm() error {
 
 func (o *panes[K, T, A, R, U]) Close() error {
 	o.em.Drop()
-	o.late.drop()
+	o.late.Drop()
 	if o.timer != nil {
 		o.timer()
 		o.timer = nil

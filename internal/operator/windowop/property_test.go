@@ -55,12 +55,15 @@ func bidOps(t testing.TB, spec window.Spec) map[string]func() operator.Operator 
 		"chosen, encoded": func() operator.Operator { return New(encoded) },
 		"incremental":     general(cfg.Incremental()),
 		"encoded":         general(encoded.Incremental()),
-		"whole": general(Whole(func(c *Call[string], rows iter.Seq[bid], em *basic.Emitter[out]) error {
-			sum := int64(0)
-			for v := range rows {
-				sum += v.N
-			}
-			return em.Emit(makeOut(c.Key, c.Window, sum), c.Window.MaxTimestamp())
+		"whole": general(Whole(func(c *Call[string], to *basic.Outlet[out]) Hooks[iter.Seq[bid]] {
+			return Hooks[iter.Seq[bid]]{Fire: func(rows iter.Seq[bid]) error {
+				sum := int64(0)
+				for v := range rows {
+					sum += v.N
+				}
+				to.Emit(makeOut(c.Key, c.Window, sum))
+				return nil
+			}}
 		})),
 	}
 }

@@ -42,7 +42,7 @@ type sessions[K, T, A, R, U any] struct {
 	lateness int64
 	ctx      *operator.Context
 	em       *basic.Emitter[U]
-	late     *lateRows[T]
+	late     *basic.LateRows[T]
 	keys     keyReader[K]
 	cells    *paged.Table
 	rest     *paged.Table // key -> []session
@@ -73,7 +73,7 @@ type cell[A any] struct {
 
 func (o *sessions[K, T, A, R, U]) Open(ctx *operator.Context, out operator.Collector) error {
 	o.ctx, o.em = ctx, basic.NewEmitter[U](out, "", ctx.BatchRows)
-	o.late = newLateRows[T](ctx, out, o.cfg.LateSide)
+	o.late = basic.NewLateRows[T](ctx, out, "", o.cfg.LateSide)
 	o.keys = newKeyReader(o.cfg.Keys)
 	o.watermark = event.NoTime
 	o.cells = paged.New(paged.Config{KeyWidth: o.keys.width, ValueWidth: int(unsafe.Sizeof(cell[A]{}))})
@@ -161,7 +161,7 @@ func (o *sessions[K, T, A, R, U]) row(c *cell[A], row *T, i int32, hash uint64, 
 			if c.live == 0 {
 				o.empties = append(o.empties, i)
 			}
-			return o.late.take(*row, w.Start, o.watermark)
+			return o.late.Take(*row, w.Start, o.watermark)
 		}
 		o.list = slices.Insert(o.list, from, session[A]{})
 		to = from + 1
@@ -192,7 +192,7 @@ func (o *sessions[K, T, A, R, U]) plan(c *cell[A], hash uint64, key []byte, t in
 
 // next is the first time behind t at which something is to be done for a session of the list.
 func (o *sessions[K, T, A, R, U]) next(t int64) int64 {
-	next := int64(finalTime)
+	next := int64(event.MaxTime)
 	for i := range o.list {
 		end := o.list[i].end - 1
 		if end <= t {
@@ -227,7 +227,7 @@ func (o *sessions[K, T, A, R, U]) store(c *cell[A], hash uint64, key []byte) {
 		o.rest.Delete(hash, key)
 	}
 	if c.live == 0 {
-		c.timer = finalTime
+		c.timer = event.MaxTime
 	}
 	c.live = int64(n)
 	if n > 0 {
@@ -311,12 +311,12 @@ func (o *sessions[K, T, A, R, U]) Flush() error {
 	if err := o.em.Flush(); err != nil {
 		return err
 	}
-	return o.late.flush()
+	return o.late.Flush()
 }
 
 func (o *sessions[K, T, A, R, U]) Close() error {
 	o.em.Drop()
-	o.late.drop()
+	o.late.Drop()
 	if o.cells != nil {
 		o.cells.Close()
 		o.rest.Close()
