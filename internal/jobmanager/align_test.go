@@ -72,6 +72,32 @@ func TestAlign(t *testing.T) {
 	}
 }
 
+// TestAlignSlowest: the slowest task is told where the next one would hold it back; the others, and other sources, are not.
+func TestAlignSlowest(t *testing.T) {
+	a := newAligner(alignJob())
+	report(a, 0, 0, 5000, false)
+	report(a, 0, 1, 3000, false)
+	report(a, 1, 0, 1000, false)
+	check := func(why string, want ...rpc.AlignTo) {
+		t.Helper()
+		var got []rpc.AlignTo
+		for _, l := range a.limits() {
+			got = append(got, *l)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got %+v, want %+v", why, got, want)
+		}
+	}
+	check("v1/0 is the slowest, v0/1 (3000) the next; v1 may be 1 s ahead",
+		rpc.AlignTo{Vertex: 0, Max: 11000, Slowest: -1}, rpc.AlignTo{Vertex: 1, Max: 2000, Slowest: 0, SlowestMax: 4000})
+	report(a, 1, 0, 6000, false)
+	check("v0/1 (3000) is the slowest, v0/0 (5000) the next; v0 may be 10 s ahead",
+		rpc.AlignTo{Vertex: 0, Max: 13000, Slowest: 1, SlowestMax: 15000}, rpc.AlignTo{Vertex: 1, Max: 4000, Slowest: -1})
+	a.end(0, 0)
+	a.end(1, 0)
+	check("v0/1 is alone: nobody holds it back", rpc.AlignTo{Vertex: 0, Max: 13000, Slowest: 1, SlowestMax: math.MaxInt64}, rpc.AlignTo{Vertex: 1, Max: 4000, Slowest: -1})
+}
+
 // TestAlignLaw: after any reports, the last limit announced is the least watermark of the active tasks plus the drift,
 // provided that all of them have one.
 func TestAlignLaw(t *testing.T) {

@@ -3,6 +3,7 @@ package taskmanager
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"runtime"
@@ -244,7 +245,7 @@ func (w *worker) handle(ctx context.Context, m rpc.Message) {
 		return
 	}
 	if m.Job != w.envelope.Job || m.Generation != w.envelope.Generation || w.running == nil && w.launched == nil {
-		w.cfg.Log.Debug("dropped a message of another deployment", "type", m.Body, "generation", m.Generation)
+		w.cfg.Log.Debug("dropped a message of another deployment", "type", fmt.Sprintf("%T", m.Body), "generation", m.Generation)
 		return
 	}
 	switch b := m.Body.(type) {
@@ -265,7 +266,7 @@ func (w *worker) handle(ctx context.Context, m rpc.Message) {
 			w.running.AlignTo(b)
 		}
 	default:
-		w.cfg.Log.Warn("a message that a worker does not expect", "type", m.Body)
+		w.cfg.Log.Warn("a message that a worker does not expect", "type", fmt.Sprintf("%T", m.Body))
 	}
 }
 
