@@ -57,7 +57,7 @@ type Item struct {
 
 // Inbox is where one task waits: its input channels and its mails.
 //
-// Poll, Wait, WaitOutput, Block, Unblock, Inflight, Close and the Send of every Sender made for this task are called by
+// Poll, Wait, WaitOutput, WaitMail, Block, Unblock, Inflight, Close and the Send of every Sender made for this task are called by
 // the task's goroutine only. Post, Cancel, Fail, Available, HasMail and Times may be called by any.
 type Inbox struct {
 	name      string
@@ -71,7 +71,7 @@ type Inbox struct {
 	// stopped says that mu.err is set.
 	stopped atomic.Bool
 
-	idle, backpressured span
+	idle, backpressured, working span
 
 	// chans is never resized; its elements are guarded by mu.
 	chans []channel
@@ -196,6 +196,13 @@ func (in *Inbox) Wait(deadline int64) error { return in.wait(waitInput, &in.idle
 // mails are served while downstream is slow. The time it blocks counts as backpressured. It may return early.
 func (in *Inbox) WaitOutput(deadline int64) error {
 	return in.wait(waitOutput, &in.backpressured, deadline)
+}
+
+// WaitMail blocks until there is a mail or the deadline has passed. Input does not end it. A task whose operator has as
+// much under way outside as it may waits here for the first of it to come back. The time it blocks counts as busy. It may
+// return early.
+func (in *Inbox) WaitMail(deadline int64) error {
+	return in.wait(waitOutput, &in.working, deadline)
 }
 
 // awaitRoom is WaitOutput for a Send, which cannot serve mails.

@@ -80,6 +80,15 @@ type WatermarkHolder interface {
 	HoldsWatermark()
 }
 
+// Outsider is implemented by operators that have rows under way outside the task's goroutine (async I/O). What comes back
+// comes by Context.Mailbox. The task asks after each event; only the head of a chain is asked.
+type Outsider interface {
+	// Full reports that no more input may come for now. The task then serves mails and timers alone.
+	Full() bool
+	// UnderWay reports that something is still to come back. The task does not finish the operator before that has.
+	UnderWay() bool
+}
+
 // StatusHandler is implemented by operators that decide on idleness themselves; others have it forwarded.
 type StatusHandler interface {
 	InputIdle(idle bool) error

@@ -12,6 +12,11 @@ import (
 func (t *Task) runInputs() error {
 	open := len(t.cfg.Gates)
 	for open > 0 {
+		if t.outsider != nil {
+			if err := t.outside(t.outsider.Full); err != nil {
+				return err
+			}
+		}
 		item, ok, err := t.inbox.Poll()
 		if err != nil {
 			return err
@@ -39,7 +44,39 @@ func (t *Task) runInputs() error {
 			return err
 		}
 	}
+	if t.outsider != nil {
+		if err := t.outside(t.outsider.UnderWay); err != nil {
+			return err
+		}
+	}
 	return t.finish()
+}
+
+// outside serves mails and timers, and takes no input, while the head says so.
+func (t *Task) outside(while func() bool) error {
+	for while() {
+		if err := t.drainMail(); err != nil {
+			return err
+		}
+		if !while() {
+			return nil
+		}
+		now := t.millis()
+		t.now = now
+		if err := t.fireTimers(now); err != nil {
+			return err
+		}
+		if t.dirty {
+			if err := t.flush(now); err != nil {
+				return err
+			}
+			continue // what a flush sets off may be another mail
+		}
+		if err := t.inbox.WaitMail(t.deadline()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // event handles one event of a channel and reports whether the channel has ended.

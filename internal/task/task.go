@@ -63,6 +63,8 @@ type Task struct {
 	inbox  *exchange.Inbox
 	links  []*link
 	source operator.Source // nil if the head reads inputs
+	// outsider is the head if it has rows under way outside, or nil.
+	outsider operator.Outsider
 	place  string
 
 	// What follows belongs to the task's goroutine.
@@ -176,6 +178,7 @@ func (t *Task) open() error {
 		}
 	}
 	t.source, _ = t.links[0].op.(operator.Source)
+	t.outsider, _ = t.links[0].op.(operator.Outsider)
 	if len(t.cfg.Gates) > 0 {
 		t.merger = watermark.NewMerger(len(t.cfg.Gates), watermark.None)
 	}
