@@ -6,10 +6,9 @@ type Checker interface {
 	Check() error
 }
 
-// SplitsPerReader is implemented by sources whose readers should own several splits at once, because the splits are to be
-// read side by side (with aligned watermarks, say). The engine asks the enumerator on behalf of the readers in turn,
-// reader 0 first, until each owns that many unfinished splits or none is ready; math.MaxInt means all there are. A reader
-// of a source without this method is given a split when it has nothing left to read.
-type SplitsPerReader interface {
-	SplitsPerReader() int
+// SideBySide is implemented by sources whose splits should be read side by side rather than one after the other. If it
+// reports true the engine deals out all splits at once, to the readers in turn, as it does for sources with watermark
+// alignment; otherwise a reader is given a split when it has nothing left to read.
+type SideBySide interface {
+	SideBySide() bool
 }

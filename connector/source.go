@@ -77,7 +77,8 @@ type EnumeratorContext struct {
 // Enumerator finds splits. It is called from one goroutine at a time.
 type Enumerator interface {
 	// Next returns a split for the reader that asks, if one is ready. ok is false when none is ready now: for good if done
-	// is true, otherwise the engine asks again after wait.
+	// is true, otherwise the engine asks again after wait. The engine may ask until ok is false and only then let anybody
+	// read, so an enumerator must run dry at some point.
 	Next(reader int) (s Split, ok, done bool, wait time.Duration, err error)
 	// Return takes back splits whose reader has failed before it finished them.
 	Return(reader int, splits []Split)

@@ -2,7 +2,6 @@ package file
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/weir-stream/weir/connector"
@@ -58,13 +57,8 @@ func (s *source[T]) Check() error {
 	return s.format.Check()
 }
 
-// SplitsPerReader implements connector.SplitsPerReader.
-func (s *source[T]) SplitsPerReader() int {
-	if s.opts.sideBySide {
-		return math.MaxInt
-	}
-	return 1
-}
+// SideBySide implements connector.SideBySide.
+func (s *source[T]) SideBySide() bool { return s.opts.sideBySide }
 
 // Enumerator implements connector.Source.
 func (s *source[T]) Enumerator(ctx connector.EnumeratorContext, restored []byte) (connector.Enumerator, error) {

@@ -64,8 +64,8 @@ func (s *source[T]) Boundedness() connector.Boundedness {
 // MaxParallelism implements connector.MaxParallelism: there are no more readers than splits.
 func (s *source[T]) MaxParallelism() int { return s.splits }
 
-// SplitsPerReader implements connector.SplitsPerReader: all functions run side by side, since none may ever end.
-func (s *source[T]) SplitsPerReader() int { return s.splits }
+// SideBySide implements connector.SideBySide: all functions run at once, since none may ever end.
+func (s *source[T]) SideBySide() bool { return true }
 
 // Check implements connector.Checker.
 func (s *source[T]) Check() error {

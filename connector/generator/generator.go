@@ -34,9 +34,10 @@ func Of[T any](row func(index int64) T, opts ...Option) connector.Source[T] {
 		spec.Label = fmt.Sprintf("generator of %d rows", o.count)
 	}
 	if row != nil {
-		spec.Fill = func(rows []T, from int64) {
+		spec.Fill = func(rows []T, from, step int64) {
 			for i := range rows {
-				rows[i] = row(from + int64(i))
+				rows[i] = row(from)
+				from += step
 			}
 		}
 	}

@@ -3,8 +3,10 @@
 //
 // # Splits
 //
-// The enumerator hands out blocks of consecutive indices in rising order, so that one reader reads the rows in their order
-// and several ones stay close to each other. A block's state is the index of its next row.
+// The enumerator of a bounded source hands out blocks of consecutive indices in rising order, so that one reader reads the
+// rows in their order and several ones stay close to each other. An endless source has one split for each reader that it
+// began with, and they take the indices in turn: of three, the second one has the indices 1, 4, 7, .... With more readers
+// later the new ones have nothing to do. A split's state is the index of its next row.
 //
 // # Rate
 //

@@ -23,8 +23,9 @@ type Spec[T any] struct {
 	From, To int64
 	// Endless makes the source unbounded; To is then not looked at.
 	Endless bool
-	// Fill sets rows to the rows with the indices from, from+1, and so on. It is called by several goroutines at once.
-	Fill func(rows []T, from int64)
+	// Fill sets rows to the rows with the indices from, from+step, and so on. step is 1 but for endless sources. It is
+	// called by several goroutines at once.
+	Fill func(rows []T, from, step int64)
 	// RowsPerSecond limits the whole source; 0 is no limit.
 	RowsPerSecond float64
 }
@@ -63,11 +64,13 @@ func (s *source[T]) Check() error {
 	return nil
 }
 
-// span is a block, or the rest of one. It is also the state of a split and of the enumerator, as JSON.
+// span is the indices of a split: From, From+Step, ... below To. It is also the state of a split, and of what an enumerator
+// has left, as JSON.
 type span struct {
 	Version int   `json:"v"`
 	From    int64 `json:"from"`
 	To      int64 `json:"to"`
+	Step    int64 `json:"step"`
 	// Next is the index of the next row.
 	Next int64 `json:"next"`
 }
@@ -76,7 +79,11 @@ const version = 1
 
 func (b *span) split() (connector.Split, error) {
 	state, err := json.Marshal(b)
-	return connector.Split{ID: strconv.FormatInt(b.From, 10) + "-" + strconv.FormatInt(b.To, 10), State: state}, err
+	id := strconv.FormatInt(b.From, 10) + "-" + strconv.FormatInt(b.To, 10)
+	if b.Step > 1 {
+		id += " by " + strconv.FormatInt(b.Step, 10)
+	}
+	return connector.Split{ID: id, State: state}, err
 }
 
 func parse(label string, c connector.Split, to int64) (*span, error) {
@@ -84,16 +91,17 @@ func parse(label string, c connector.Split, to int64) (*span, error) {
 	if err := json.Unmarshal(c.State, b); err != nil {
 		return nil, fmt.Errorf("%s: split %q: its state is damaged: %w", label, c.ID, err)
 	}
-	if b.Version != version || b.Next < b.From || b.To < b.Next || b.To > to {
+	if b.Version != version || b.Step < 1 || b.Next < b.From || b.To < b.Next || b.To > to {
 		return nil, fmt.Errorf("%s: split %q does not belong to this source or is of another version: %s", label, c.ID, c.State)
 	}
 	return b, nil
 }
 
-// enumerator cuts blocks off the front of what is left.
+// enumerator cuts blocks off the front of what is left, or hands out the strides of an endless source: then left.Next is
+// the first index of the next one, and left.Step their number.
 type enumerator struct {
-	label    string
 	block    int64
+	endless  bool
 	left     span
 	returned []connector.Split
 }
@@ -108,7 +116,10 @@ func (s *source[T]) Enumerator(ctx connector.EnumeratorContext, restored []byte)
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
-	e := &enumerator{label: s.spec.Label, block: s.block(ctx.Parallelism), left: span{Version: version, From: s.spec.From, To: s.spec.To, Next: s.spec.From}}
+	e := &enumerator{block: s.block(ctx.Parallelism), endless: s.spec.Endless, left: span{Version: version, From: s.spec.From, To: s.spec.To, Next: s.spec.From, Step: 1}}
+	if e.endless {
+		e.left.Step = int64(max(1, ctx.Parallelism))
+	}
 	if restored == nil {
 		return e, nil
 	}
@@ -126,7 +137,7 @@ func (s *source[T]) Enumerator(ctx connector.EnumeratorContext, restored []byte)
 
 // block returns the number of rows in a block: few enough that all readers get some, and a tenth of a second's at most.
 func (s *source[T]) block(parallelism int) int64 {
-	// The number of rows may exceed an int64, but not a uint64.
+	// The difference may exceed an int64, but not a uint64.
 	n := int64(min(blockRows, (uint64(s.spec.To)-uint64(s.spec.From))/(8*uint64(max(1, parallelism)))))
 	if r := s.spec.RowsPerSecond; r > 0 && r/10 < float64(n) {
 		n = int64(r / 10)
@@ -140,12 +151,16 @@ func (e *enumerator) Next(int) (c connector.Split, ok, done bool, wait time.Dura
 		c, e.returned = e.returned[0], e.returned[1:]
 		return c, true, false, 0, nil
 	}
-	if e.left.Next >= e.left.To {
+	b := span{Version: version, From: e.left.Next, Next: e.left.Next, To: e.left.To, Step: e.left.Step}
+	switch {
+	case e.endless && b.From-e.left.From < b.Step:
+		e.left.Next++
+	case !e.endless && b.From < b.To:
+		b.To = b.From + int64(min(uint64(e.block), uint64(b.To)-uint64(b.From)))
+		e.left.Next = b.To
+	default:
 		return c, false, true, 0, nil
 	}
-	b := span{Version: version, From: e.left.Next, Next: e.left.Next}
-	b.To = b.From + int64(min(uint64(e.block), uint64(e.left.To)-uint64(b.From)))
-	e.left.Next = b.To
 	c, err = b.split()
 	return c, err == nil, false, 0, err
 }
@@ -224,7 +239,11 @@ func (r *reader[T]) Poll(b *connector.Batch[T]) (string, connector.Status, error
 		if r.paused[s.id] {
 			continue
 		}
-		n := min(int64(cap(b.Rows)-len(b.Rows)), s.To-s.Next)
+		left := s.To - s.Next // of a block, or far away
+		if s.Step > 1 {
+			left /= s.Step
+		}
+		n := min(int64(cap(b.Rows)-len(b.Rows)), left)
 		if r.bucket != nil && n > 0 {
 			if n, r.due = r.bucket.take(r.ctx.Now(), n); n == 0 {
 				r.turn = at
@@ -233,8 +252,8 @@ func (r *reader[T]) Poll(b *connector.Batch[T]) (string, connector.Status, error
 		}
 		have := len(b.Rows)
 		b.Rows = b.Rows[:have+int(n)]
-		r.spec.Fill(b.Rows[have:], s.Next)
-		if s.Next += n; s.Next < s.To {
+		r.spec.Fill(b.Rows[have:], s.Next, s.Step)
+		if s.Next += n * s.Step; s.Next < s.To {
 			return s.id, connector.More, nil
 		}
 		r.splits = slices.Delete(r.splits, at, at+1)

@@ -83,14 +83,14 @@ func TestWaitLastsUntilTheNextRow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range 2 {
-		s, _, _, _, _ := e.Next(0)
-		if err := r.AddSplit(s); err != nil {
-			t.Fatal(err)
-		}
+	s, _, _, _, _ := e.Next(0)
+	if err := r.AddSplit(s); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []connector.Status{connector.More, connector.Waiting} {
 		b := connector.Batch[int64]{Rows: make([]int64, 0, 4)}
-		if _, st, _ := r.Poll(&b); (st == connector.SplitDone) != (i == 0) {
-			t.Fatalf("poll %d: status %d", i, st)
+		if _, st, err := r.Poll(&b); st != want || len(b.Rows) != 1-i || err != nil {
+			t.Fatalf("poll %d: %d rows, status %d, %v", i, len(b.Rows), st, err)
 		}
 	}
 	for asked == 0 { // the first calls find the token of AddSplit
@@ -144,12 +144,69 @@ func TestCheckAndStates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, state := range []string{"", "{}", `{"v":1,"from":0,"to":3,"next":0}`, `{"v":2,"from":0,"to":1,"next":0}`, `{"v":1,"from":0,"to":1,"next":5}`} {
+	for _, state := range []string{"", "{}", `{"v":1,"from":0,"to":3,"next":0,"step":1}`, `{"v":2,"from":0,"to":1,"next":0,"step":1}`, `{"v":1,"from":0,"to":1,"next":5,"step":1}`, `{"v":1,"from":0,"to":1,"next":0,"step":0}`} {
 		if err := r.AddSplit(connector.Split{ID: "x", State: []byte(state)}); err == nil {
 			t.Errorf("state %q is taken", state)
 		}
 	}
 	if got := fmt.Sprint(slice.Of(1, 2).Name(), ", ", sequence.Of(1, 9).Name()); got != "slice of 2 rows, sequence 1 to 9" {
 		t.Error(got)
+	}
+}
+
+// An endless source has as many splits as readers, which take the indices in turn, also after a restart with fewer.
+func TestEndless(t *testing.T) {
+	src := generator.Of(func(i int64) int64 { return i })
+	e, err := src.Enumerator(connector.EnumeratorContext{Parallelism: 3}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _, _, _, _ := e.Next(0)
+	state, err := e.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, err = src.Enumerator(connector.EnumeratorContext{Parallelism: 1}, state); err != nil {
+		t.Fatal(err)
+	}
+	r, err := src.Reader(connector.ReaderContext{Parallelism: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	splits := []connector.Split{first}
+	for {
+		s, ok, done, _, err := e.Next(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if done {
+			break
+		}
+		if ok {
+			splits = append(splits, s)
+		}
+	}
+	seen := map[int64]int{}
+	for _, s := range splits {
+		if err := r.AddSplit(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 * 10 {
+		b := connector.Batch[int64]{Rows: make([]int64, 0, 10)}
+		if _, st, err := r.Poll(&b); err != nil || st != connector.More {
+			t.Fatal(st, err)
+		}
+		for _, n := range b.Rows {
+			seen[n]++
+		}
+	}
+	for i := range int64(300) {
+		if seen[i] != 1 {
+			t.Errorf("index %d came %d times", i, seen[i])
+		}
+	}
+	if len(seen) != 300 || len(splits) != 3 {
+		t.Errorf("%d indices, %d splits", len(seen), len(splits))
 	}
 }

@@ -19,7 +19,7 @@ func Of(from, to int64) connector.Source[int64] {
 	return indexed.New(indexed.Spec[int64]{Label: label, From: from, To: max(to+1, from), Fill: fill})
 }
 
-func fill(rows []int64, from int64) {
+func fill(rows []int64, from, _ int64) {
 	for i := range rows {
 		rows[i] = from + int64(i)
 	}

@@ -12,6 +12,6 @@ func Of[T any](rows ...T) connector.Source[T] {
 	return indexed.New(indexed.Spec[T]{
 		Label: fmt.Sprintf("slice of %d rows", len(rows)),
 		To:    int64(len(rows)),
-		Fill:  func(dst []T, from int64) { copy(dst, rows[from:]) },
+		Fill:  func(dst []T, from, _ int64) { copy(dst, rows[from:]) },
 	})
 }
