@@ -1,6 +1,7 @@
 package weir
 
 import (
+	"fmt"
 	"github.com/weir-stream/weir/connector"
 	"github.com/weir-stream/weir/internal/graph"
 	"github.com/weir-stream/weir/internal/operator"
@@ -21,6 +22,11 @@ func (s Stream[T]) To(name string, dst connector.Sink[T]) SinkHandle {
 		s.env.problem("graph.sink.nil", "the sink passed to To is nil", "pass a sink such as print.Sink[Row]()")
 	} else {
 		n.Desc = dst.Name()
+		if c, ok := dst.(connector.Checker); ok {
+			if err := c.Check(); err != nil {
+				s.env.problem("graph.sink.invalid", fmt.Sprintf("sink %q cannot work: %v", name, err), "mend the sink's row type or options")
+			}
+		}
 		n.Factory = operator.Maker(func() operator.Operator { return sink.New(dst) })
 		if m, ok := dst.(connector.MaxParallelism); ok {
 			n.MaxParallelism = m.MaxParallelism()

@@ -1,6 +1,7 @@
 package weir
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/weir-stream/weir/connector"
@@ -77,12 +78,19 @@ func From[T any](env *Env, name string, src connector.Source[T], opts ...SourceO
 		env.problem("graph.source.nil", "the source passed to From is nil", "pass a source such as slice.Of(...) or file.CSV[Row](...)")
 		return streamOf[T](env, env.add(graph.Node{Name: name, Kind: "source", Source: true}))
 	}
+	if c, ok := src.(connector.Checker); ok {
+		if err := c.Check(); err != nil {
+			env.problem("graph.source.invalid", fmt.Sprintf("source %q cannot work: %v", name, err), "mend the source's row type or options")
+		}
+	}
+	side, ok := src.(connector.SideBySide)
 	n := graph.Node{
 		Name: name, Kind: "source", Source: true, Stateful: true, Bounded: src.Boundedness() == connector.Bounded,
 		Desc: src.Name(), Factory: &source.Descriptor{
 			Make:       func() operator.Operator { return source.New(src, o) },
 			Enumerator: src.Enumerator,
 			Drift:      o.Drift,
+			Eager:      ok && side.SideBySide(),
 		},
 	}
 	if d := o.Describe(); d != "" {

@@ -69,6 +69,8 @@ type Source struct {
 	// group may run ahead of the slowest one by MaxDrift.
 	Group    string
 	MaxDrift time.Duration
+	// Eager deals out all splits up front, as in a group, although there is none.
+	Eager bool
 }
 
 // Enumerators finds splits, for all sources of the job.

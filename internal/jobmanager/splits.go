@@ -15,7 +15,7 @@ const waitMin = 10 * time.Millisecond
 
 // dispenser hands out the splits of one source. Its goroutine (run) is the only one that calls the enumerator for it.
 //
-// A source without alignment is served on request, so that a fast reader gets more. One with alignment is given everything
+// A source without alignment, unless it is Eager, is served on request, so that a fast reader gets more. One with alignment is given everything
 // up front, round robin: its readers have to know all splits before the slowest of them can be found. The first assignment
 // then tells each reader all that is known at the beginning, even if that is nothing.
 type dispenser struct {
@@ -33,9 +33,11 @@ func newDispenser(s Source, readers int, find Enumerators, c clock.Clock) *dispe
 	return &dispenser{source: s, readers: readers, find: find, clock: c, requests: make(chan int, readers), asked: make([]bool, readers)}
 }
 
+func (d *dispenser) eager() bool { return d.source.Eager || d.source.Group != "" }
+
 // request notes that a reader has nothing left. It never blocks. The master's goroutine calls it, and answered as well.
 func (d *dispenser) request(subtask int) {
-	if d.source.Group != "" || d.asked[subtask] {
+	if d.eager() || d.asked[subtask] {
 		return
 	}
 	d.asked[subtask] = true
@@ -47,7 +49,7 @@ func (d *dispenser) answered(subtask int) { d.asked[subtask] = false }
 
 // run serves until ctx ends or, with alignment, until all splits are handed out.
 func (d *dispenser) run(ctx context.Context) error {
-	if d.source.Group != "" {
+	if d.eager() {
 		return d.runEager(ctx)
 	}
 	var waiting []int

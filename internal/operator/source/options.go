@@ -93,4 +93,6 @@ type Descriptor struct {
 	Enumerator func(connector.EnumeratorContext, []byte) (connector.Enumerator, error)
 	// Drift is the bound of watermark alignment; with it, splits are assigned eagerly.
 	Drift time.Duration
+	// Eager assigns splits eagerly in any case (connector.SideBySide).
+	Eager bool
 }
