@@ -43,6 +43,12 @@ func (e *Env) Args() []string {
 	return e.args
 }
 
+// WithArgs sets what Args returns, for programs that run their jobs by Execute.
+func (e *Env) WithArgs(args ...string) *Env {
+	e.args = args
+	return e
+}
+
 // Set sets an option of the job, such as ("execution.buffer-timeout.interval", "0 ms"). As in Flink the program wins over
 // flags, and flags over files. An unknown key or a wrong value is among the problems that the job is refused for.
 func (e *Env) Set(key, value string) *Env {

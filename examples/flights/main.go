@@ -77,7 +77,7 @@ func build(env *weir.Env) error {
 	env.Name("flights " + strings.Join(o.jobs, "+"))
 	flights := readFlights(env, o.data, ny)
 	flights.NoTime().To("never departed", blackhole.Sink[Flight]())
-	d := &demo{jobs: o.jobs}
+	d := &demo{}
 	for _, j := range o.jobs {
 		switch j {
 		case "delays":
@@ -89,7 +89,7 @@ func build(env *weir.Env) error {
 			deliver(out, o, j)
 			d.top = keep(out, o)
 		case "turnaround":
-			out := turnaround(flights)
+			out := turnaround(flights, ny)
 			deliver(out, o, j)
 			d.turnaround = keep(out, o)
 		}
