@@ -59,7 +59,8 @@ func (l List[V]) Set(xs []V) {
 func (l List[V]) All() iter.Seq[V] {
 	s := l.s
 	return func(yield func(V) bool) {
-		defer s.reading()()
+		s.loops++
+		defer func() { s.loops-- }()
 		s.raw.Each(func(b []byte) bool { return yield(s.decode(b)) })
 	}
 }
@@ -79,11 +80,6 @@ func (l List[V]) keys() RawKeys { return l.s.raw }
 type guard struct {
 	name  string
 	loops int
-}
-
-func (g *guard) reading() (end func()) {
-	g.loops++
-	return func() { g.loops-- }
 }
 
 func (g *guard) changes() {

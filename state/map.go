@@ -83,7 +83,8 @@ func (m Map[K, V]) Delete(k K) bool {
 func (m Map[K, V]) All() iter.Seq2[K, V] {
 	s := m.s
 	return func(yield func(K, V) bool) {
-		defer s.reading()()
+		s.loops++
+		defer func() { s.loops-- }()
 		s.raw.Each(func(entry, value []byte) bool {
 			var k K
 			if err := s.entries.Decode(ownKey(s.entries, entry), &k); err != nil {

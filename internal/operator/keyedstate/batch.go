@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/weir-stream/weir/internal/codec"
+	"github.com/weir-stream/weir/internal/statebackend"
 )
 
 // Batch computes and encodes the keys of batches, in memory that it uses again.
@@ -65,4 +66,13 @@ func (a *Arena) Own(b []byte) []byte {
 	at := len(a.buf)
 	a.buf = append(a.buf, b...)
 	return a.buf[at:len(a.buf):len(a.buf)]
+}
+
+// Refs looks up the values of all keys in a state without namespaces.
+func (b *Batch[K]) Refs(in statebackend.BatchValue, hashes []uint64, out []unsafe.Pointer, created []bool) {
+	if b.wide {
+		in.Refs64(hashes, b.words, out, created)
+		return
+	}
+	in.Refs(hashes, b.buf, b.offsets, nil, out, created)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/operator"
 	"github.com/weir-stream/weir/internal/operator/basic"
+	"github.com/weir-stream/weir/state"
 )
 
 // Runtime is what a function's context can reach. It belongs to the task's goroutine.
@@ -17,6 +18,8 @@ type Runtime struct {
 	Op *operator.Context
 	// Watermark is the last one, event.NoTime before the first.
 	Watermark int64
+	// Broadcasts holds the function's broadcast states.
+	Broadcasts state.Broadcasts
 
 	out   operator.Collector
 	sides []sideOutput
