@@ -123,11 +123,12 @@ func (o *general[K, T, U]) Watermark(t int64) error {
 	return o.advance(window.EventTime, t)
 }
 
-// onClock is the callback of the clock.
+// onClock is the callback of the clock. Timers for now itself wait: rows of this millisecond may still come, and belong to
+// windows that end with it. (Flink adds the same millisecond.)
 func (o *general[K, T, U]) onClock(now int64) error {
 	o.armed = nil
 	o.now = now
-	return o.advance(window.ProcessingTime, now)
+	return o.advance(window.ProcessingTime, now-1)
 }
 
 // arm asks for a call at the first timer of the clock.
@@ -140,9 +141,9 @@ func (o *general[K, T, U]) arm() {
 		o.armed()
 		o.armed = nil
 	}
-	if ok {
+	if ok && t != event.MaxTime {
 		o.armedAt = t
-		o.armed = o.ctx.Timers.At(t, o.onClock)
+		o.armed = o.ctx.Timers.At(t+1, o.onClock)
 	}
 }
 

@@ -349,9 +349,10 @@ func (o *panes[K, T, A, R, U]) arm() error {
 	if !ok {
 		return nil
 	}
-	o.timer = o.ctx.Timers.At(w.MaxTimestamp(), func(now int64) error {
+	// Not at the maximum timestamp: rows of that millisecond may still come.
+	o.timer = o.ctx.Timers.At(w.End, func(now int64) error {
 		o.timer = nil
-		if err := o.advance(now); err != nil {
+		if err := o.advance(now - 1); err != nil {
 			return err
 		}
 		return o.arm()
