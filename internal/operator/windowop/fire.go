@@ -12,7 +12,7 @@ import (
 func (o *panes[K, T, A, R, U]) advance(t int64) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = operator.RowError(o.ctx, p, nil, nil, 0)
+			err = operator.UserError(o.ctx, p, nil, func() string { return keyPlace(o.cfg.Keys, o.firingKey, o.firing) })
 		}
 	}()
 	after := o.time
@@ -74,6 +74,7 @@ func (o *panes[K, T, A, R, U]) forget(t int64) {
 
 // fire emits the results of a window.
 func (o *panes[K, T, A, R, U]) fire(w window.Window, in []*pane[A]) error {
+	o.firing = w
 	switch {
 	case len(in) == 1:
 		return in[0].accs.each(func(_ uint64, key []byte, acc *A) error { return o.emit(key, w, acc) })
@@ -118,7 +119,10 @@ func (o *panes[K, T, A, R, U]) emit(enc []byte, w window.Window, acc *A) error {
 	if err := o.keys.read(enc, &key); err != nil {
 		return err
 	}
-	return o.em.Emit(o.cfg.Make(key, w, o.cfg.Aggregate.Result(acc)), w.MaxTimestamp())
+	o.firingKey = enc
+	r := o.cfg.Aggregate.Result(acc)
+	o.firingKey = nil
+	return o.em.Emit(o.cfg.Make(key, w, r), w.MaxTimestamp())
 }
 
 // merge implements sliderHost.

@@ -217,7 +217,7 @@ func (o *general[K, T, U]) failure(p any, err error, row string) error {
 // keyPlace names a key and a window for a message. The key is left out if it is none.
 func keyPlace[K any](c *codec.KeyCodec[K], enc []byte, w window.Window) string {
 	var key K
-	if err := c.Decode(enc, &key); err != nil {
+	if err := c.Decode(enc, &key); err != nil || enc == nil {
 		return " (window " + w.String() + ")"
 	}
 	return fmt.Sprintf(" (key %+v, window %s)", key, w)

@@ -77,6 +77,10 @@ type panes[K, T, A, R, U any] struct {
 	slices     *slider[A]       // nil unless panes are combined incrementally
 	timer      func()           // cancels the processing-time timer
 
+	// The key, if it is known, and the window that fires, for messages.
+	firingKey []byte
+	firing    window.Window
+
 	in      batchScratch[K]
 	touched []touch[A] // panes that the present batch meets
 	windows []window.Window
