@@ -276,14 +276,19 @@ func (m *Master) checkDrained() {
 	}
 }
 
-// farewell waits for the workers to go, but not for long.
+// farewell waits for the workers to go, but not for long. Those that have not said hello yet are sent away too.
 func (m *Master) farewell() {
 	for k := range m.deadlines {
 		m.clearDeadline(k)
 	}
+	for p := range m.peers {
+		if p.worker == "" {
+			m.put(p, &rpc.Shutdown{})
+		}
+	}
 	patience := m.cfg.Clock.NewTimer(m.cfg.ExitTimeout)
 	defer patience.Stop()
-	for len(m.workers) > 0 {
+	for len(m.peers) > 0 {
 		select {
 		case f := <-m.inbox:
 			f()

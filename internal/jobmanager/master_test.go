@@ -558,6 +558,41 @@ func TestMasterGone(t *testing.T) {
 	})
 }
 
+// TestLateWorker: a worker that has connected, but not said hello when the job fails, is told to go like the others.
+func TestLateWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		late := make(chan struct{})
+		c := &cluster{job: twoByTwo(), scripts: []script{{body: untilCancelled}}, cfg: jobmanager.Config{ExitTimeout: time.Hour}}
+		c.wrap = func(i int, conn rpc.Conn) rpc.Conn {
+			if i == 1 {
+				return &slowStart{Conn: conn, late: late}
+			}
+			return conn
+		}
+		c.start(t.Context())
+		time.AfterFunc(time.Second, func() { rpc.Break(c.conns[0]) })
+		time.AfterFunc(2*time.Second, func() { close(late) })
+		if _, err := c.master.Run(t.Context()); errs.CodeOf(err) != errs.CodeWorkerLost {
+			t.Error(err)
+		}
+		c.wait.Wait()
+		if c.workers[1] != nil {
+			t.Errorf("the late worker: %v", c.workers[1])
+		}
+	})
+}
+
+// slowStart is a connection whose first message comes late.
+type slowStart struct {
+	rpc.Conn
+	late <-chan struct{}
+}
+
+func (s *slowStart) Recv() (rpc.Message, error) {
+	<-s.late
+	return s.Conn.Recv()
+}
+
 // TestStrangers: a connection that says nothing, rubbish, or the name of another worker does not disturb the job.
 func TestStrangers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

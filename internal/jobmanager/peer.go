@@ -50,6 +50,9 @@ func (m *Master) Serve(l rpc.Listener) error {
 func (m *Master) attach(conn rpc.Conn) {
 	p := &peer{conn: conn, outbox: rpc.NewOutbox(conn, 0)}
 	m.peers[p] = true
+	if m.end != nil {
+		m.put(p, &rpc.Shutdown{})
+	}
 	m.background.Go(func() {
 		// If the connection has ended, Recv says so after all that the worker still had to say.
 		if err := p.outbox.Run(m.life); err != nil && errs.CodeOf(err) != errs.CodePeerLost {

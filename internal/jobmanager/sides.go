@@ -79,8 +79,11 @@ func (m *Master) runSide(ctx context.Context, queue <-chan sideItem) {
 func (m *Master) sideTaken(it sideItem, err error) {
 	m.sides.pending--
 	if err != nil {
-		key := sourceKey{int32(it.side.Source.Task.Vertex), it.side.Source.Op}
-		m.fail(errs.Wrap(err, codeOr(err, errs.CodeSink), errs.ClassOf(err), m.job.operatorName(key), "the client does not take its rows"))
+		if errs.CodeOf(err) == "" { // else it says enough
+			key := sourceKey{int32(it.side.Source.Task.Vertex), it.side.Source.Op}
+			err = errs.Wrap(err, errs.CodeSink, errs.ClassFailTask, m.job.operatorName(key), "the client does not take its rows")
+		}
+		m.fail(err)
 		return
 	}
 	m.send(it.from, &rpc.SideAck{Source: it.side.Source, Seq: it.side.Seq})

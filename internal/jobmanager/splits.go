@@ -141,7 +141,10 @@ func (m *Master) startSplits(ctx context.Context) {
 		}
 		m.foreign.Go(func() {
 			if err := d.run(ctx); err != nil && ctx.Err() == nil {
-				cause := errs.Wrap(err, codeOr(err, errs.CodeSource), errs.ClassOf(err), m.job.operatorName(key), "its splits cannot be listed")
+				cause := err
+				if errs.CodeOf(err) == "" { // else it says enough
+					cause = errs.Wrap(err, errs.CodeSource, errs.ClassFailTask, m.job.operatorName(key), "its splits cannot be listed")
+				}
 				m.post(func() { m.fail(cause) })
 			}
 		})
@@ -153,11 +156,4 @@ func (m *Master) assign(d *dispenser, key sourceKey, subtask int, splits []rpc.S
 	w := m.job.Placement[key.vertex][subtask]
 	ref := rpc.OpRef{Task: ids.TaskID{Vertex: ids.VertexID(key.vertex), Subtask: int32(subtask)}, Op: key.op}
 	m.send(m.job.Workers[w], &rpc.SplitAssign{Source: ref, Splits: splits, NoMore: noMore})
-}
-
-func codeOr(err error, code errs.Code) errs.Code {
-	if c := errs.CodeOf(err); c != "" {
-		return c
-	}
-	return code
 }
