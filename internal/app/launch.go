@@ -126,7 +126,11 @@ func (b *builder) task(at int, id ids.TaskID) error {
 			return err
 		}
 	}
-	b.running.add(id, task.Config{
+	head, err := sourceOf(v.Head())
+	if err != nil {
+		return err
+	}
+	b.running.add(id, head != nil && head.Drift > 0, task.Config{
 		ID: id, Job: b.plan.Job.Name, Vertex: v.Name, Parallelism: v.Parallelism, Ops: ops,
 		Inbox: b.inboxes[at], Gates: gates, BatchRows: conf.Get(config.BatchRows), BufferTimeout: timeout,
 		Clock: b.world.Clock, Log: b.world.Log, FS: b.world.FS,

@@ -46,14 +46,17 @@ func newRunning(w World, x *graph.ExecutionGraph, r taskmanager.Reporter) *runni
 	return g
 }
 
-func (g *running) add(id ids.TaskID, cfg task.Config) {
+// add adds a task. Only a source with watermark alignment reports its progress: it does so after nearly every batch.
+func (g *running) add(id ids.TaskID, aligned bool, cfg task.Config) {
 	t := &runningTask{id: id, name: operator.Place(cfg.Vertex, int(id.Subtask), cfg.Parallelism)}
 	for _, op := range cfg.Ops {
 		t.ops = append(t.ops, op.Name)
 	}
 	cfg.OnSplitWanted = func(op int) { g.reporter.RequestSplit(opRef(id, op)) }
-	cfg.OnProgress = func(op int, low int64, blocked bool) {
-		g.reporter.Progress(rpc.SourceProgress{Source: opRef(id, op), Watermark: low, Idle: low == event.MaxTime, Blocked: blocked})
+	if aligned {
+		cfg.OnProgress = func(op int, low int64, blocked bool) {
+			g.reporter.Progress(rpc.SourceProgress{Source: opRef(id, op), Watermark: low, Idle: low == event.MaxTime, Blocked: blocked})
+		}
 	}
 	cfg.Side = func(op int, payload []byte) error { return g.side(t, op, payload) }
 	t.task = task.New(cfg)

@@ -147,6 +147,7 @@ type Outbox struct {
 	mu    struct {
 		xsync.Mutex
 		queue  []Message
+		latest map[OpRef]int // where in queue a message of PutLatest waits
 		closed bool
 		err    error
 	}
@@ -160,13 +161,36 @@ func NewOutbox(conn Conn, limit int) *Outbox {
 	if limit == 0 {
 		limit = OutboxLimit
 	}
-	return &Outbox{conn: conn, limit: limit, wake: make(chan struct{}, 1), idle: make(chan struct{})}
+	o := &Outbox{conn: conn, limit: limit, wake: make(chan struct{}, 1), idle: make(chan struct{})}
+	o.mu.latest = map[OpRef]int{}
+	return o
 }
 
 // Put queues a message. The error is that of the connection, if it has failed; it is the same ever after.
 func (o *Outbox) Put(m Message) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	return o.put(m)
+}
+
+// PutLatest queues a message that makes earlier ones of the same operator pointless: one that was queued with PutLatest
+// and has not been sent yet is replaced, at its place. So a slow connection carries fewer messages, not older ones.
+func (o *Outbox) PutLatest(of OpRef, m Message) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if i, waits := o.mu.latest[of]; waits {
+		o.mu.queue[i] = m
+		return o.mu.err
+	}
+	err := o.put(m)
+	if err == nil {
+		o.mu.latest[of] = len(o.mu.queue) - 1
+	}
+	return err
+}
+
+// put is Put; mu is held.
+func (o *Outbox) put(m Message) error {
 	switch {
 	case o.mu.err != nil:
 		return o.mu.err
@@ -198,6 +222,7 @@ func (o *Outbox) Run(ctx context.Context) error {
 	for {
 		o.mu.Lock()
 		batch, o.mu.queue = o.mu.queue, batch[:0]
+		clear(o.mu.latest)
 		closed, err := o.mu.closed, o.mu.err
 		o.mu.Unlock()
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"runtime"
 	"strings"
@@ -236,5 +237,45 @@ func TestOutbox(t *testing.T) {
 			t.Error(err)
 		}
 		d.Close()
+	})
+}
+
+// TestOutboxLatest: what waits is replaced, what is on its way is not, and other messages keep their places.
+func TestOutboxLatest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := rpc.Pair()
+		o := rpc.NewOutbox(a, 0)
+		op := func(i int) rpc.OpRef { return rpc.OpRef{Op: int32(i)} }
+		progress := func(of int, watermark int64) {
+			o.PutLatest(op(of), rpc.Message{Body: &rpc.SourceProgress{Source: op(of), Watermark: watermark}})
+		}
+		progress(1, 10)
+		progress(2, 20)
+		o.Put(rpc.Message{Body: &rpc.Heartbeat{}})
+		progress(1, 11)
+		progress(1, 12)
+		go o.Run(t.Context())
+		synctest.Wait() // all of it is on its way
+		progress(1, 13)
+		go func() {
+			o.Close(t.Context())
+			a.Close()
+		}()
+		var got []string
+		for {
+			m, err := b.Recv()
+			if err != nil {
+				break
+			}
+			if p, ok := m.Body.(*rpc.SourceProgress); ok {
+				got = append(got, fmt.Sprintf("%d:%d", p.Source.Op, p.Watermark))
+			} else {
+				got = append(got, "heartbeat")
+			}
+		}
+		if want := "1:12 2:20 heartbeat 1:13"; strings.Join(got, " ") != want {
+			t.Errorf("got %v, want %s", got, want)
+		}
+		b.Close()
 	})
 }

@@ -76,7 +76,11 @@ func (r *reporter) Metrics(ops ...rpc.OpMetrics) {
 func (r *reporter) RequestSplit(source rpc.OpRef) { r.put(&rpc.SplitRequest{Source: source}) }
 
 // Progress implements Reporter.
-func (r *reporter) Progress(p rpc.SourceProgress) { r.put(&p) }
+func (r *reporter) Progress(p rpc.SourceProgress) {
+	m := r.envelope
+	m.Body = &p
+	_ = r.outbox.PutLatest(p.Source, m)
+}
 
 // Side implements Reporter.
 func (r *reporter) Side(ctx context.Context, op rpc.OpRef, payload []byte) error {
