@@ -210,6 +210,11 @@ type valueState struct {
 	layout
 	width int
 	t     *Table
+	batch struct { // the composed keys of one call of Refs
+		hashes  []uint64
+		buf     []byte
+		offsets []uint32
+	}
 }
 
 var _ statebackend.BatchValue = (*valueState)(nil)
@@ -269,21 +274,15 @@ func (v *valueState) Refs(hashes []uint64, buf []byte, offsets []uint32, ns []by
 		v.t.UpsertBatch(hashes, buf, offsets, out, created)
 		return
 	}
-	// A growth in the middle moves earlier values, so all are looked up again behind the last one.
-	growths := v.t.growths
+	b := &v.batch
+	b.hashes, b.buf, b.offsets = b.hashes[:0], b.buf[:0], append(b.offsets[:0], 0)
 	for i, h := range hashes {
-		p, c := v.Ref(statebackend.Key{Hash: h, Bytes: buf[offsets[i]:offsets[i+1]]}, ns)
-		out[i] = p
-		if created != nil {
-			created[i] = c
-		}
+		hash, k := v.compose(statebackend.Key{Hash: h, Bytes: buf[offsets[i]:offsets[i+1]]}, ns)
+		b.hashes = append(b.hashes, hash)
+		b.buf = append(b.buf, k...)
+		b.offsets = append(b.offsets, uint32(len(b.buf)))
 	}
-	if v.t.growths != growths {
-		for i, h := range hashes {
-			hash, k := v.compose(statebackend.Key{Hash: h, Bytes: buf[offsets[i]:offsets[i+1]]}, ns)
-			out[i] = v.t.Lookup(hash, k)
-		}
-	}
+	v.t.UpsertBatch(b.hashes, b.buf, b.offsets, out, created)
 }
 
 func (v *valueState) Clear(key statebackend.Key, ns []byte) bool {

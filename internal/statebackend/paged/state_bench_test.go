@@ -93,3 +93,63 @@ func BenchmarkListAppend(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkValue is read-modify-write of a value by a key of eight bytes through the backend's interface: in place, in
+// place with a window's namespace, and as a blob of 40 bytes.
+func BenchmarkValue(b *testing.B) {
+	for _, nkeys := range []int{100_000, 10_000_000} {
+		keys := make([]byte, 0, 8*rows)
+		hashes := make([]uint64, rows)
+		r := rand.New(rand.NewPCG(7, 8))
+		for i := range rows {
+			keys = binary.BigEndian.AppendUint64(keys, uint64(r.IntN(nkeys)))
+			hashes[i] = xxh3.Hash(keys[8*i:])
+		}
+		key := func(i int) statebackend.Key {
+			return statebackend.Key{Hash: hashes[i], Bytes: keys[8*i : 8*i+8 : 8*i+8]}
+		}
+		var all statebackend.Key
+		each := func(f func(statebackend.Key)) {
+			var k [8]byte
+			for i := range nkeys {
+				binary.BigEndian.PutUint64(k[:], uint64(i))
+				all = statebackend.Key{Hash: xxh3.Hash(k[:]), Bytes: k[:]}
+				f(all)
+			}
+		}
+		ns := make([]byte, 16)
+		for _, c := range []struct {
+			name string
+			d    statebackend.Descriptor
+		}{
+			{"in place", statebackend.Descriptor{Name: "v", Width: 16}},
+			{"with namespace", statebackend.Descriptor{Name: "v", Width: 16, NamespaceWidth: 16}},
+			{"blob", statebackend.Descriptor{Name: "v"}},
+		} {
+			b.Run(fmt.Sprintf("keys=%d/%s", nkeys, c.name), func(b *testing.B) {
+				be := NewBackend(statebackend.Config{KeyWidth: 8}, nil)
+				defer be.Close()
+				v, _ := be.Value(c.d)
+				n := ns[:c.d.NamespaceWidth]
+				scratch := make([]byte, 40)
+				each(func(k statebackend.Key) { v.Put(k, n, scratch[:max(c.d.Width, 40*(1-min(c.d.Width, 1)))]) })
+				b.ReportAllocs()
+				for b.Loop() {
+					for i := range rows {
+						if c.d.Width > 0 {
+							p, _ := v.Ref(key(i), n)
+							*(*uint64)(p)++
+							continue
+						}
+						old, _ := v.Get(key(i), n)
+						scratch = append(scratch[:0], old...)
+						scratch[0]++
+						v.Put(key(i), n, scratch)
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/rows, "ns/row")
+				b.ReportMetric(float64(be.Bytes())/float64(nkeys), "B/key")
+			})
+		}
+	}
+}
