@@ -15,5 +15,5 @@
 //
 // # Locks
 //
-// sideWindow.mu alone, held for no more than a few instructions; no other lock is taken under it.
+// reporter.mu alone, held for no more than a few instructions; no other lock is taken under it.
 package taskmanager
