@@ -14,7 +14,8 @@ import (
 type content[K, T, U any] interface {
 	// open makes the user's function, which emits to out.
 	open(o *general[K, T, U], out *basic.Outlet[U]) (lifecycle, error)
-	add(key statebackend.Key, home window.Window, row *T, ts int64) error
+	// add adds a row; fresh says that there was no content before.
+	add(key statebackend.Key, home window.Window, row *T, ts int64) (fresh bool, err error)
 	// merge moves the content of from into that of into.
 	merge(key statebackend.Key, into, from window.Window) error
 	// has reports whether there is any.
@@ -33,6 +34,7 @@ type accumulated[K, T, A, R, U any] struct {
 	state statebackend.Value
 	codec *codec.Codec[A] // nil if accumulators lie in place
 	buf   []byte
+	ns    namespace
 	acc   A // scratch: functions never see a place in the table that they could change unnoticed
 	other A
 }
@@ -58,10 +60,11 @@ func (s *accumulated[K, T, A, R, U]) open(o *general[K, T, U], out *basic.Outlet
 }
 
 // load copies the accumulator to acc, which becomes zero if there is none.
-func (s *accumulated[K, T, A, R, U]) load(key statebackend.Key, ns namespace, acc *A) (bool, error) {
+func (s *accumulated[K, T, A, R, U]) load(key statebackend.Key, home window.Window, acc *A) (bool, error) {
 	var zero A
 	*acc = zero
-	b, ok := s.state.Get(key, ns[:])
+	s.ns = namespaceOf(home)
+	b, ok := s.state.Get(key, s.ns[:])
 	if !ok {
 		return false, nil
 	}
@@ -73,57 +76,57 @@ func (s *accumulated[K, T, A, R, U]) load(key statebackend.Key, ns namespace, ac
 	return true, err
 }
 
-func (s *accumulated[K, T, A, R, U]) store(key statebackend.Key, ns namespace, acc *A) {
+func (s *accumulated[K, T, A, R, U]) store(key statebackend.Key, home window.Window, acc *A) {
+	s.ns = namespaceOf(home)
 	if s.codec == nil {
-		p, _ := s.state.Ref(key, ns[:])
+		p, _ := s.state.Ref(key, s.ns[:])
 		*(*A)(p) = *acc
 		return
 	}
 	s.buf = s.codec.Append(s.buf[:0], acc)
-	s.state.Put(key, ns[:], s.buf)
+	s.state.Put(key, s.ns[:], s.buf)
 }
 
-func (s *accumulated[K, T, A, R, U]) add(key statebackend.Key, home window.Window, row *T, _ int64) error {
+func (s *accumulated[K, T, A, R, U]) add(key statebackend.Key, home window.Window, row *T, _ int64) (fresh bool, err error) {
 	s.o.doing = "the aggregation's Add"
-	ns := namespaceOf(home)
 	if s.codec == nil {
-		p, _ := s.state.Ref(key, ns[:])
+		s.ns = namespaceOf(home)
+		p, created := s.state.Ref(key, s.ns[:])
 		s.agg.Add((*A)(p), *row)
-		return nil
+		return created, nil
 	}
-	if _, err := s.load(key, ns, &s.acc); err != nil {
-		return err
+	had, err := s.load(key, home, &s.acc)
+	if err != nil {
+		return false, err
 	}
 	s.agg.Add(&s.acc, *row)
-	s.store(key, ns, &s.acc)
-	return nil
+	s.store(key, home, &s.acc)
+	return !had, nil
 }
 
 func (s *accumulated[K, T, A, R, U]) merge(key statebackend.Key, into, from window.Window) error {
 	s.o.doing = "the aggregation's Merge"
-	ns := namespaceOf(from)
-	ok, err := s.load(key, ns, &s.other)
+	ok, err := s.load(key, from, &s.other)
 	if !ok || err != nil {
 		return err // it was purged
 	}
-	s.state.Clear(key, ns[:])
-	ns = namespaceOf(into)
-	if ok, err = s.load(key, ns, &s.acc); err != nil {
+	s.clear(key, from)
+	if _, err = s.load(key, into, &s.acc); err != nil {
 		return err
 	}
 	s.agg.Merge(&s.acc, &s.other)
-	s.store(key, ns, &s.acc)
+	s.store(key, into, &s.acc)
 	return nil
 }
 
 func (s *accumulated[K, T, A, R, U]) has(key statebackend.Key, home window.Window) bool {
-	ns := namespaceOf(home)
-	_, ok := s.state.Get(key, ns[:])
+	s.ns = namespaceOf(home)
+	_, ok := s.state.Get(key, s.ns[:])
 	return ok
 }
 
 func (s *accumulated[K, T, A, R, U]) fire(home window.Window) error {
-	if _, err := s.load(s.o.key, namespaceOf(home), &s.acc); err != nil {
+	if _, err := s.load(s.o.key, home, &s.acc); err != nil {
 		return err
 	}
 	s.o.doing = "the aggregation's Result"
@@ -133,6 +136,6 @@ func (s *accumulated[K, T, A, R, U]) fire(home window.Window) error {
 }
 
 func (s *accumulated[K, T, A, R, U]) clear(key statebackend.Key, home window.Window) {
-	ns := namespaceOf(home)
-	s.state.Clear(key, ns[:])
+	s.ns = namespaceOf(home)
+	s.state.Clear(key, s.ns[:])
 }

@@ -20,6 +20,7 @@ type kept[K, T, U any] struct {
 	list  statebackend.List
 	codec *codec.Codec[T]
 	buf   []byte
+	ns    namespace
 	rows  []T // scratch of evicting
 	times []int64
 }
@@ -51,12 +52,13 @@ func (s *kept[K, T, U]) encode(dst []byte, row *T, ts int64) []byte {
 	return s.codec.Append(binary.LittleEndian.AppendUint64(dst, uint64(ts)), row)
 }
 
-func (s *kept[K, T, U]) add(key statebackend.Key, home window.Window, row *T, ts int64) error {
+func (s *kept[K, T, U]) add(key statebackend.Key, home window.Window, row *T, ts int64) (fresh bool, err error) {
 	s.o.doing = "encoding the row"
 	s.buf = s.encode(s.buf[:0], row, ts)
-	ns := namespaceOf(home)
-	s.list.Append(key, ns[:], s.buf)
-	return nil
+	fresh = s.o.plain && !s.has(key, home) // nobody else asks
+	s.ns = namespaceOf(home)
+	s.list.Append(key, s.ns[:], s.buf)
+	return fresh, nil
 }
 
 func (s *kept[K, T, U]) merge(key statebackend.Key, into, from window.Window) error {
@@ -74,13 +76,13 @@ func (s *kept[K, T, U]) merge(key statebackend.Key, into, from window.Window) er
 }
 
 func (s *kept[K, T, U]) has(key statebackend.Key, home window.Window) bool {
-	ns := namespaceOf(home)
-	return s.list.Count(key, ns[:]) > 0
+	s.ns = namespaceOf(home)
+	return s.list.Count(key, s.ns[:]) > 0
 }
 
 func (s *kept[K, T, U]) clear(key statebackend.Key, home window.Window) {
-	ns := namespaceOf(home)
-	s.list.Clear(key, ns[:])
+	s.ns = namespaceOf(home)
+	s.list.Clear(key, s.ns[:])
 }
 
 func (s *kept[K, T, U]) fire(home window.Window) error {

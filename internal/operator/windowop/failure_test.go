@@ -48,7 +48,9 @@ func (b bomb) Clear(window.Window, window.Context[bid])                    { b.a
 // the key and the window, at work.
 func TestPanicsNameTheirPlace(t *testing.T) {
 	ten := window.Tumbling(10 * time.Millisecond)
-	trigger := func(in string) window.Spec { return window.Session(ms(5)).Trigger(window.Custom[bid]("bomb", bomb{in})) }
+	trigger := func(in string) window.Spec {
+		return window.Session(ms(5)).Trigger(window.Custom[bid]("bomb", bomb{in}))
+	}
 	evictor := window.EvictWith("bomb", func(*window.Elements[bid], window.Moment) { panic("boom") })
 	row, sessionA, tenA := "{Key:a N:2}", "key a, window [1970-01-01T00:00:00.001Z, 1970-01-01T00:00:00.013Z)", "key a, window [1970-01-01T00:00:00Z, 1970-01-01T00:00:00.01Z)"
 	for _, c := range []struct {

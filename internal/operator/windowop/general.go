@@ -29,7 +29,7 @@ type GeneralConfig[K, T, U any] struct {
 // NewGeneral returns an operator that keeps the content of each key and window by itself, asks the trigger at each row and
 // timer, and registers a timer for the end of each.
 func NewGeneral[K, T, U any](cfg GeneralConfig[K, T, U]) operator.Operator {
-	o := &general[K, T, U]{cfg: cfg, bound: cfg.Window, rules: rulesOf(cfg.Window)}
+	o := &general[K, T, U]{cfg: cfg, bound: cfg.Window, rules: rulesOf(cfg.Window), plain: cfg.Window.Plain}
 	o.trig.o = o
 	return o
 }
@@ -45,6 +45,7 @@ type general[K, T, U any] struct {
 	cfg   GeneralConfig[K, T, U]
 	bound *window.Bound[T]
 	rules rules[T]
+	plain bool // the trigger is not asked: see general_plain.go
 
 	ctx      *operator.Context
 	em       *basic.Emitter[U]
@@ -63,6 +64,8 @@ type general[K, T, U any] struct {
 	// What the present call is about. key is owned by keyBuf.
 	key    statebackend.Key
 	keyBuf []byte
+	rowKey K
+	ns     namespace
 	window window.Window
 	doing  string // the user function that runs, for messages
 

@@ -39,8 +39,8 @@ func errRowWithoutTime(ctx *operator.Context) error {
 
 func (o *general[K, T, U]) row(row *T, ts int64, hash uint64) error {
 	o.doing, o.window = "the key function", window.Window{}
-	key := o.cfg.Key(*row)
-	o.keyBuf = o.cfg.Keys.Append(o.keyBuf[:0], &key)
+	o.rowKey = o.cfg.Key(*row)
+	o.keyBuf = o.cfg.Keys.Append(o.keyBuf[:0], &o.rowKey)
 	o.key.Hash, o.key.Bytes = hash, o.keyBuf
 	o.doing = "the gap function"
 	var err error
@@ -74,8 +74,12 @@ func (o *general[K, T, U]) element(row *T, ts int64, w window.Window) (ok bool, 
 		return false, nil
 	}
 	o.window = w
-	if err := o.content.add(o.key, home, row, ts); err != nil {
+	fresh, err := o.content.add(o.key, home, row, ts)
+	if err != nil {
 		return false, err
+	}
+	if o.plain {
+		return true, o.act(w, home, o.plainElement(w, fresh))
 	}
 	o.doing = "the trigger's OnElement"
 	o.trig.enter(w)
@@ -104,15 +108,28 @@ func (o *general[K, T, U]) join(w window.Window) (s window.LiveSession, ok bool,
 	if m.Opened || len(m.Old) > 0 {
 		o.storeSessions()
 	}
+	if o.plain && (m.Opened || len(m.Old) > 0 && o.isOver(m.Old[0].Window)) {
+		o.planSession(m.Into, o.watermarkOrNone())
+	}
 	if len(m.Old) == 0 {
 		return m.Into, true, nil
 	}
-	return m.Into, true, o.replace(m)
+	if !o.plain {
+		o.replaceTriggers(m)
+	}
+	o.window = m.Into.Window
+	for _, old := range m.Old {
+		if old.Home != m.Into.Home {
+			if err := o.content.merge(o.key, homeOf(m.Into), homeOf(old)); err != nil {
+				return s, false, err
+			}
+		}
+	}
+	return m.Into, true, nil
 }
 
-// replace carries over what belongs to the sessions that m.Into replaces: the trigger's memory and timers, then the
-// content.
-func (o *general[K, T, U]) replace(m *window.Merge) error {
+// replaceTriggers carries over the trigger's memory and timers of the sessions that m.Into replaces.
+func (o *general[K, T, U]) replaceTriggers(m *window.Merge) {
 	into := m.Into.Window
 	o.from, o.fromPtr = o.from[:0], o.fromPtr[:0]
 	for _, old := range m.Old {
@@ -130,15 +147,6 @@ func (o *general[K, T, U]) replace(m *window.Merge) error {
 		o.retire(old.Window)
 		o.unregister(o.bound.Domain, old.Window, o.bound.CleanupTime(old.Window))
 	}
-	o.window = into
-	for _, old := range m.Old {
-		if old.Home != m.Into.Home {
-			if err := o.content.merge(o.key, homeOf(m.Into), homeOf(old)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // retire drops what the trigger has for a window.

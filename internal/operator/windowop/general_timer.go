@@ -21,13 +21,13 @@ func windowOf(ns []byte) window.Window {
 }
 
 func (o *general[K, T, U]) register(d window.Domain, w window.Window, t int64) {
-	ns := namespaceOf(w)
-	o.timers[d].Register(o.key, ns[:], t)
+	o.ns = namespaceOf(w)
+	o.timers[d].Register(o.key, o.ns[:], t)
 }
 
 func (o *general[K, T, U]) unregister(d window.Domain, w window.Window, t int64) {
-	ns := namespaceOf(w)
-	o.timers[d].Delete(o.key, ns[:], t)
+	o.ns = namespaceOf(w)
+	o.timers[d].Delete(o.key, o.ns[:], t)
 }
 
 // advance fires the timers up to t.
@@ -40,6 +40,9 @@ func (o *general[K, T, U]) advance(d window.Domain, t int64) (err error) {
 	err = o.timers[d].Advance(t, func(key statebackend.Key, ns []byte, at int64) error {
 		o.keyBuf = append(o.keyBuf[:0], key.Bytes...)
 		o.key.Hash, o.key.Bytes = key.Hash, o.keyBuf
+		if o.plain {
+			return o.plainTimer(windowOf(ns), at)
+		}
 		return o.onTimer(d, windowOf(ns), at)
 	})
 	if err != nil {
@@ -125,7 +128,9 @@ func (o *general[K, T, U]) forget(w, home window.Window) error {
 		}
 	}
 	o.content.clear(o.key, home)
-	o.retire(w)
+	if !o.plain {
+		o.retire(w)
+	}
 	if o.sessions != nil {
 		o.loadSessions()
 		o.live.Remove(w)

@@ -158,6 +158,9 @@ func (o *panes[K, T, A, R, U]) Process(_ int, b event.Batch) error {
 	if err := o.distribute(in); err != nil {
 		return err
 	}
+	if err := o.takeInOrder(in); err != nil {
+		return err
+	}
 	for i := range o.touched {
 		t := &o.touched[i]
 		if err := o.take(in, t); err != nil {
@@ -167,6 +170,39 @@ func (o *panes[K, T, A, R, U]) Process(_ int, b event.Batch) error {
 	}
 	o.touched = o.touched[:0]
 	return o.arm()
+}
+
+// takeInOrder adds the batch's rows that make windows fire again, if they lie in several panes, one by one in the order of
+// their arrival: what each firing shows must not depend on how rows were put into batches. Rows of other panes cannot be in
+// these windows.
+func (o *panes[K, T, A, R, U]) takeInOrder(in *event.Records[T]) error {
+	again := 0
+	for i := range o.touched {
+		if len(o.touched[i].refire) > 0 {
+			again++
+		}
+	}
+	if again < 2 {
+		return nil
+	}
+	for {
+		var first *touch[A]
+		for i := range o.touched {
+			t := &o.touched[i]
+			if len(t.refire) > 0 && len(t.rows) > 0 && (first == nil || t.rows[0] < first.rows[0]) {
+				first = t
+			}
+		}
+		if first == nil {
+			return nil
+		}
+		rest := first.rows[1:]
+		first.rows = first.rows[:1]
+		if err := o.take(in, first); err != nil {
+			return err
+		}
+		first.rows = rest
+	}
 }
 
 // stamp gives rows the processing time, which is their time in processing-time windows.
@@ -261,6 +297,9 @@ func (o *panes[K, T, A, R, U]) take(in *event.Records[T], t *touch[A]) (err erro
 	}
 	s := &o.in
 	n := len(t.rows)
+	if n == 0 {
+		return nil
+	}
 	s.keys, s.hashes = slices.Grow(s.keys[:0], n)[:n], slices.Grow(s.hashes[:0], n)[:n]
 	key := o.cfg.Key
 	for j, i := range t.rows {
