@@ -7,9 +7,12 @@ import (
 	"github.com/weir-stream/weir/format"
 )
 
-// Every day from year 0 to 9999 and rubbish around it parse as time.Parse says.
+// The days of a cycle of 400 years, some of all others up to the year 9999, and rubbish parse as time.Parse says.
 func TestParseTimeEqualsTimeParse(t *testing.T) {
 	for d := time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC); d.Year() < 10000; d = d.Add(24*time.Hour + 3671*time.Second) {
+		if y := d.Year(); (y < 1800 || y > 2200) && d.Day() < 27 {
+			d = d.AddDate(0, 0, 27-d.Day())
+		}
 		s := d.Format(time.RFC3339)
 		if got, ok := format.ParseTime([]byte(s)); !ok || got != d {
 			t.Fatalf("%s = %v, %v", s, got, ok)

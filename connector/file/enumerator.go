@@ -3,6 +3,9 @@ package file
 import (
 	"encoding/json/v2"
 	"fmt"
+	"path"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/weir-stream/weir/connector"
@@ -45,6 +48,9 @@ func newEnumerator(ctx connector.EnumeratorContext, opts options, splittable boo
 	return e, nil
 }
 
+// otherArchives would be read as rubbish.
+var otherArchives = []string{".bz2", ".xz", ".lz4", ".lzo", ".snappy", ".zip", ".7z", ".tar", ".tgz", ".parquet", ".avro", ".orc"}
+
 func (e *enumerator) scan() error {
 	watching := e.opts.watch > 0
 	infos, err := find(e.ctx.FS, e.opts.patterns, e.opts.recursive, e.opts.allowEmpty || watching)
@@ -58,6 +64,9 @@ func (e *enumerator) scan() error {
 		if watching {
 			e.found[info.Path] = true
 			e.order = append(e.order, info.Path)
+		}
+		if ext := strings.ToLower(path.Ext(info.Path)); slices.Contains(otherArchives, ext) {
+			return fmt.Errorf("file: %s is compressed in a way that is not supported (%s): use gzip or zstd", info.Path, ext)
 		}
 		for _, s := range cut(info, e.splittable, e.opts.splitBytes) {
 			split, err := s.split()

@@ -145,11 +145,12 @@ func TestRangesOfEverySize(t *testing.T) {
 }
 
 func TestNothingFound(t *testing.T) {
-	fsys := conntest.NewFS(map[string]string{"data/flights.csv": table(0, 1), "data/sub/x/y.csv": "", "data/planes.csv": ""})
+	fsys := conntest.NewFS(map[string]string{"data/flights.csv": table(0, 1), "data/sub/x/y.csv": "", "data/planes.csv": "", "zip/a.csv.bz2": "x"})
 	for _, c := range []struct{ pattern, want string }{
 		{"data/flihgts.csv", `file: nothing matches "data/flihgts.csv"; in data there is no flihgts.csv; did you mean flights.csv?`},
 		{"dat/flights.csv", `file: nothing matches "dat/flights.csv"; in . there is no dat; did you mean data?`},
 		{"data/*.json", `file: nothing matches "data/*.json"; in data there is no *.json, but flights.csv, planes.csv, sub`},
+		{"zip", "file: zip/a.csv.bz2 is compressed in a way that is not supported (.bz2): use gzip or zstd"},
 		{"data/sub", "file: the folder data/sub holds no file; the option Recursive takes the files in folders below it"},
 	} {
 		if _, err := readAll(file.CSV[row](c.pattern), fsys, nil); err == nil || err.Error() != c.want {

@@ -188,6 +188,7 @@ func TestBadRecords(t *testing.T) {
 		{"too large", "128,x,1", `f.csv:3:1: field "a" is "128", want a whole number from -128 to 127: out of range`},
 		{"second field with a place", "1,x,q", `f.csv:3:5: field "c" is "q", want a number: invalid syntax`},
 		{"missing in a field that cannot be", ",x,1", `f.csv:3:1: field "a" is "", want a whole number from -128 to 127; if the column may be missing, make field A a types.Null and list the text in Options.Nulls: invalid syntax`},
+		{"missing in another spelling", "1,x,NA", `f.csv:3:5: field "c" is "NA", want a number; if this means missing, list it in Options.Nulls: invalid syntax`},
 		{"too few fields", "1,x", `f.csv:3:1: is "2 fields: 1,x", want 3 fields`},
 		{"too many fields", "1,x,2,3", `f.csv:3:1: is "4 fields: 1,x,2,3", want 3 fields`},
 		{"a wrong value and a wrong number of fields", "x,1,y,2", `f.csv:3:1: is "4 fields: x,1,y,2", want 3 fields`},

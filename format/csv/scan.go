@@ -188,12 +188,23 @@ func (s *scanner) bad(data []byte, p, next int) error {
 		b.Field = c.name
 		if b.Want == "" {
 			b.Want = c.want
-			if c.null == nullNever && (len(f.text) == 0 || string(f.text) == "NA" || string(f.text) == "NULL") {
-				b.Want += fmt.Sprintf("; if the column may be missing, make field %s a types.Null and list the text in Options.Nulls", c.goName)
-			}
+			b.Want += c.nullHint(string(f.text))
 		}
 	}
 	return s.report(b)
+}
+
+// nullHint is what to do about a text that usually means "missing".
+func (f *field) nullHint(text string) string {
+	switch text {
+	case "", "NA", "N/A", "NULL", "null", `\N`:
+	default:
+		return ""
+	}
+	if f.null == nullNever {
+		return fmt.Sprintf("; if the column may be missing, make field %s a types.Null and list the text in Options.Nulls", f.goName)
+	}
+	return "; if this means missing, list it in Options.Nulls"
 }
 
 // ragged fails a record that has the wrong number of fields.
