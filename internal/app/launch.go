@@ -118,7 +118,7 @@ func (b *builder) task(at int, id ids.TaskID) error {
 	conf := b.plan.Config
 	timeout := conf.Get(config.BufferTimeout)
 	if !conf.Get(config.BufferTimeoutEnabled) {
-		timeout = 1 << 62
+		timeout = -1
 	}
 	ops := make([]task.Op, len(v.Operators))
 	for i, op := range v.Operators {

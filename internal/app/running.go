@@ -168,7 +168,7 @@ func (g *running) metrics(t *runningTask) []rpc.OpMetrics {
 	for i, c := range counts {
 		out[i] = rpc.OpMetrics{
 			Op: opRef(t.id, i), RowsIn: c.RowsIn.Load(), RowsOut: c.RowsOut.Load(), Late: c.Late.Load(), Bad: c.Bad.Load(),
-			Watermark: c.WatermarkIn.Load(),
+			Watermark: watermarkOf(c),
 			Counters:  []rpc.Count{{Name: counterNoTime, Value: c.NoTime.Load()}, {Name: counterUnread, Value: c.Unread.Load()}},
 		}
 		for _, n := range user[i] {
@@ -177,4 +177,12 @@ func (g *running) metrics(t *runningTask) []rpc.OpMetrics {
 	}
 	out[0].Busy, out[0].Idle, out[0].Backpressured = t.task.Times()
 	return out
+}
+
+// watermarkOf returns the watermark that an operator has taken in, or has made if it is a source.
+func watermarkOf(c *operator.Counts) int64 {
+	if in := c.WatermarkIn.Load(); in != event.NoTime {
+		return in
+	}
+	return c.WatermarkOut.Load()
 }

@@ -149,6 +149,12 @@ type Source interface {
 	WantSplit() bool
 }
 
+// PressureListener is implemented by sources that must not take the time in which nothing downstream has room for one in
+// which there was nothing to read. It is called when such a time begins and when it has ended.
+type PressureListener interface {
+	Backpressured(on bool) error
+}
+
 // Counts holds what every operator counts. The task's goroutine adds to them; anybody reads.
 type Counts struct {
 	RowsIn, RowsOut, BatchesIn, BatchesOut atomic.Int64

@@ -44,7 +44,9 @@ type target struct {
 	side string
 	next *link
 	out  *exchange.Output
-	hash operator.Hasher
+	// hash is made by makeHash when the task opens: both run user code.
+	hash     operator.Hasher
+	makeHash operator.HasherMaker
 }
 
 func (g *target) take(b event.Batch) error {
@@ -72,12 +74,21 @@ type link struct {
 	opened  bool
 }
 
+func (l *link) makeHashers() {
+	for _, targets := range [][]target{l.main, l.sides} {
+		for i := range targets {
+			if g := &targets[i]; g.makeHash != nil {
+				g.hash = g.makeHash()
+			}
+		}
+	}
+}
+
 // process hands a batch to the operator.
 func (l *link) process(input int, b event.Batch) error {
 	add(&l.counts.RowsIn, int64(b.Len()))
 	add(&l.counts.BatchesIn, 1)
-	above := l.t.current
-	l.t.current = l
+	above := l.t.enter(l)
 	err := l.op.Process(input, b)
 	l.t.current = above
 	return err
@@ -146,19 +157,23 @@ func fanOut(to []target, b event.Batch) error {
 
 // takeCopy hands a copy of b's live rows to the target.
 func takeCopy(to *target, b event.Batch) error {
+	c := b.New()
+	if c.Room() >= b.Len() {
+		b.CopyTo(c, nil)
+		return to.take(c)
+	}
 	rows := b.Sel()
 	if rows == nil {
 		rows = ascending(b.Len())
 	}
-	for len(rows) > 0 {
-		c := b.New()
+	for {
 		n := b.CopyTo(c, rows)
 		rows = rows[n:]
-		if err := to.take(c); err != nil {
+		if err := to.take(c); err != nil || len(rows) == 0 {
 			return err
 		}
+		c = b.New()
 	}
-	return nil
 }
 
 var rowNumbers = func() (all [event.MaxRows]int32) {
@@ -195,11 +210,21 @@ func (l *link) each(f func(g *target) error) error {
 	return nil
 }
 
+// failed gives an error of the operator's life cycle a place; what an operator returned without a code is a user's.
+func (l *link) failed(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	if errs.CodeOf(err) != "" {
+		return errs.Wrap(err, "", 0, l.ctx.Place(), format, args...)
+	}
+	return errs.Wrap(err, errs.CodeUserFunction, errs.ClassFailTask, l.ctx.Place(), format, args...)
+}
+
 // watermark brings event time to the operator and, behind what it caused, to its consumers.
 func (l *link) watermark(t int64) error {
 	l.counts.WatermarkIn.Store(t)
-	above := l.t.current
-	l.t.current = l
+	above := l.t.enter(l)
 	err := l.op.Watermark(t)
 	l.t.current = above
 	if err != nil || l.holds {
@@ -208,9 +233,14 @@ func (l *link) watermark(t int64) error {
 	return l.forward(t)
 }
 
-// forward sends a watermark to the operator's consumers.
+// forward sends a watermark to the operator's consumers, unless it is no news to them: an operator that holds watermarks
+// may say the final one itself.
 func (l *link) forward(t int64) error {
+	if t <= l.counts.WatermarkOut.Load() {
+		return nil
+	}
 	l.counts.WatermarkOut.Store(t)
+	l.t.dirty = true
 	if err := l.flushOwn(); err != nil {
 		return err
 	}
@@ -225,7 +255,10 @@ func (l *link) forward(t int64) error {
 // idle tells the operator or its consumers that the input has become idle or active.
 func (l *link) idle(idle bool) error {
 	if h, ok := l.op.(operator.StatusHandler); ok {
-		return h.InputIdle(idle)
+		above := l.t.enter(l)
+		err := h.InputIdle(idle)
+		l.t.current = above
+		return err
 	}
 	return l.forwardIdle(idle)
 }
@@ -248,8 +281,7 @@ func (l *link) flushOwn() error {
 	if l.flusher == nil {
 		return nil
 	}
-	above := l.t.current
-	l.t.current = l
+	above := l.t.enter(l)
 	err := l.flusher.Flush()
 	l.t.current = above
 	return err
@@ -274,15 +306,19 @@ func (l *link) endInput(input int) error {
 	if !ok {
 		return nil
 	}
-	l.t.current = l
-	return e.EndInput(input)
+	above := l.t.enter(l)
+	err := e.EndInput(input)
+	l.t.current = above
+	return err
 }
 
 // finish ends the operator and then its consumers, whose only input it is.
 func (l *link) finish() error {
-	l.t.current = l
 	if f, ok := l.op.(operator.Finisher); ok {
-		if err := f.Finish(); err != nil {
+		above := l.t.enter(l)
+		err := f.Finish()
+		l.t.current = above
+		if err != nil {
 			return err
 		}
 	}
@@ -306,9 +342,11 @@ func (l *link) barrier(b event.Barrier) error {
 		return err
 	}
 	if s, ok := l.op.(operator.Snapshotter); ok && b.Purpose != event.PurposeFlush {
-		l.t.current = l
-		if err := s.Snapshot(b); err != nil {
-			return errs.Wrap(err, "", 0, l.ctx.Place(), "snapshot of epoch %d", b.Epoch)
+		above := l.t.enter(l)
+		err := s.Snapshot(b)
+		l.t.current = above
+		if err != nil {
+			return l.failed(err, "snapshot of epoch %d failed", b.Epoch)
 		}
 	}
 	return l.each(func(g *target) error {

@@ -4,10 +4,10 @@
 // # One goroutine
 //
 // Run is the task's goroutine. Batches, watermarks, timers, barriers and mails from other goroutines all run on it, so that
-// an operator never needs a lock. It blocks in two places only: in the inbox, when there is nothing to do, and in an
-// output, when the consumer gives no credit; both end at once when the task is cancelled. A user's function may block
-// as long as it likes, on its own account: if it does not return after cancellation, the owner of the task (see Stuck)
-// says so with the stack.
+// an operator never needs a lock. It blocks in the inbox only: when there is nothing to do (Wait), before it takes input while
+// an output has no room (WaitOutput, where mails and timers are served), and, where one event makes more batches than there is
+// room for, within a Send. All three end at once when the task is cancelled. A user's function may block as long as it
+// likes, on its own account: if it does not return after cancellation, the owner of the task says so with the stack.
 //
 // # Order of things
 //
@@ -18,7 +18,7 @@
 // # Failure
 //
 // The first error ends the task. Panics of user code become errors with the operator, the stack and the row. Close is
-// called on every operator in any case.
+// called once on every operator that Open was called on, in any case. What fails after Cancel is no failure.
 //
 // Lock order: none; the task holds no lock while it calls out.
 package task

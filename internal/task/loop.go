@@ -17,6 +17,9 @@ func (t *Task) runInputs() error {
 				return err
 			}
 		}
+		if err := t.turn(); err != nil {
+			return err
+		}
 		item, ok, err := t.inbox.Poll()
 		if err != nil {
 			return err
@@ -40,9 +43,6 @@ func (t *Task) runInputs() error {
 		if ended {
 			open--
 		}
-		if err := t.tick(); err != nil {
-			return err
-		}
 	}
 	if t.outsider != nil {
 		if err := t.outside(t.outsider.UnderWay); err != nil {
@@ -61,13 +61,11 @@ func (t *Task) outside(while func() bool) error {
 		if !while() {
 			return nil
 		}
-		now := t.millis()
-		t.now = now
-		if err := t.fireTimers(now); err != nil {
+		if err := t.turn(); err != nil {
 			return err
 		}
-		if t.dirty {
-			if err := t.flush(now); err != nil {
+		if t.dirty && t.flushes() {
+			if err := t.flush(); err != nil {
 				return err
 			}
 			continue // what a flush sets off may be another mail
@@ -87,6 +85,10 @@ func (t *Task) event(item exchange.Item) (ended bool, err error) {
 		t.dirty = true
 		return false, head.process(t.cfg.Gates[item.Channel], item.Event.Batch)
 	case event.KindWatermark:
+		// The queue leaves out what a watermark says by itself: that the channel is active.
+		if err := t.advance(t.merger.Active(item.Channel)); err != nil {
+			return false, err
+		}
 		return false, t.advance(t.merger.Watermark(item.Channel, item.Event.Time))
 	case event.KindIdle:
 		return false, t.advance(t.merger.Idle(item.Channel))
@@ -116,38 +118,98 @@ func (t *Task) endChannel(ch int) error {
 }
 
 func (t *Task) mail(f func() error) error {
-	t.now = t.millis()
 	t.dirty = true
 	return f()
 }
 
-// tick does what is due by the clock while the input does not run dry.
-func (t *Task) tick() error {
-	now := t.millis()
-	t.now = now
-	if err := t.fireTimers(now); err != nil {
+// turn is what comes before each event of the input and each step of a source: it reads the clock, once for all that
+// the event sets off, does what is due by it, and waits until the outputs take a batch.
+func (t *Task) turn() error {
+	t.now = t.millis()
+	if err := t.fireTimers(t.now); err != nil {
 		return err
 	}
-	if t.dirty && now-t.lastFlush >= t.cfg.BufferTimeout.Milliseconds() {
-		return t.flush(now)
+	if t.dirty && t.flushes() && t.now-t.lastFlush >= t.cfg.BufferTimeout.Milliseconds() {
+		if err := t.room(); err != nil {
+			return err
+		}
+		if err := t.flush(); err != nil {
+			return err
+		}
+	}
+	return t.room()
+}
+
+// room waits until no output would block, and serves mails and timers meanwhile. Were the task to wait within a Send,
+// they would wait with it.
+func (t *Task) room() error {
+	if t.outputsAvailable() {
+		return nil
+	}
+	if err := t.pressed(true); err != nil {
+		return err
+	}
+	for !t.outputsAvailable() {
+		if err := t.inbox.WaitOutput(t.deadline()); err != nil {
+			return err
+		}
+		t.now = t.millis()
+		if err := t.drainMail(); err != nil {
+			return err
+		}
+		if err := t.fireTimers(t.now); err != nil {
+			return err
+		}
+	}
+	return t.pressed(false)
+}
+
+// pressed tells a source about backpressure, which must not be taken for a lack of rows.
+func (t *Task) pressed(on bool) error {
+	if t.pressure == nil {
+		return nil
+	}
+	above := t.enter(t.links[0])
+	err := t.pressure.Backpressured(on)
+	t.current = above
+	return err
+}
+
+func (t *Task) outputsAvailable() bool {
+	for _, o := range t.outputs {
+		if !o.Available() {
+			return false
+		}
+	}
+	return true
+}
+
+// drainMail runs the mails that have come.
+func (t *Task) drainMail() error {
+	for t.inbox.HasMail() {
+		item, ok, err := t.inbox.Poll()
+		if err != nil || !ok {
+			return err
+		}
+		if err := t.mail(item.Mail); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-func (t *Task) flush(now int64) error {
-	t.lastFlush, t.dirty = now, false
+// flushes reports whether batches that are not full are sent before the end at all.
+func (t *Task) flushes() bool { return t.cfg.BufferTimeout >= 0 }
+
+func (t *Task) flush() error {
+	t.lastFlush, t.dirty = t.now, false
 	return t.links[0].flush()
 }
 
 // rest is called when there is nothing to do: flush, then wait.
 func (t *Task) rest() error {
-	now := t.millis()
-	t.now = now
-	if err := t.fireTimers(now); err != nil {
-		return err
-	}
-	if t.dirty {
-		return t.flush(now) // what a flush sets off may be more input: look again before waiting
+	if t.dirty && t.flushes() {
+		return t.flush() // what a flush sets off may be more input: look again before waiting
 	}
 	return t.inbox.Wait(t.deadline())
 }
@@ -165,4 +227,12 @@ func (t *Task) deadline() int64 {
 func (t *Task) finish() error {
 	t.now = t.millis()
 	return t.links[0].finish()
+}
+
+// enter notes that the code of an operator runs from now on, for messages, and returns what ran before. It is put back
+// by hand where the call returns, and left where it panics.
+func (t *Task) enter(l *link) (above *link) {
+	above = t.current
+	t.current = l
+	return above
 }

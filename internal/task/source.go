@@ -16,22 +16,15 @@ func (t *Task) runSource() error {
 		return err
 	}
 	for {
+		if err := t.turn(); err != nil {
+			return err
+		}
 		if err := t.drainMail(); err != nil {
 			return err
 		}
-		if err := t.room(); err != nil {
+		st, err := t.step()
+		if err != nil {
 			return err
-		}
-		st := operator.SourceBlocked
-		if !t.waiting {
-			var err error
-			t.current = t.links[0]
-			before := t.links[0].progress()
-			if st, err = t.source.Step(); err != nil {
-				return err
-			}
-			// A step that found nothing must leave the task clean: it would flush for ever instead of waiting.
-			t.dirty = t.dirty || t.links[0].progress() != before
 		}
 		if min, b := t.source.Progress(); t.cfg.OnProgress != nil && (min != progress || b != blocked) {
 			progress, blocked = min, b
@@ -41,10 +34,6 @@ func (t *Task) runSource() error {
 			return err
 		}
 		switch st {
-		case operator.SourceReady:
-			if err := t.tick(); err != nil {
-				return err
-			}
 		case operator.SourceWaiting:
 			t.startWait()
 			if err := t.restSource(); err != nil {
@@ -60,49 +49,25 @@ func (t *Task) runSource() error {
 	}
 }
 
-// drainMail runs the mails that have come.
-func (t *Task) drainMail() error {
-	for t.inbox.HasMail() {
-		item, ok, err := t.inbox.Poll()
-		if err != nil || !ok {
-			return err
-		}
-		if err := t.mail(item.Mail); err != nil {
-			return err
-		}
+// step lets the source emit, unless its Wait is running.
+func (t *Task) step() (operator.SourceStatus, error) {
+	if t.waiting {
+		return operator.SourceBlocked, nil
 	}
-	return nil
+	head := t.links[0]
+	above := t.enter(head)
+	before := head.progress()
+	st, err := t.source.Step()
+	t.current = above
+	// A step that found nothing must leave the task clean: it would flush for ever instead of waiting.
+	t.dirty = t.dirty || head.progress() != before
+	return st, err
 }
 
 // progress is a figure that changes with everything that a source does.
 func (l *link) progress() int64 {
 	c := l.counts
 	return c.RowsIn.Load() + c.Bad.Load() + c.WatermarkOut.Load()
-}
-
-// room waits until no output would block, and serves mails meanwhile.
-func (t *Task) room() error {
-	for !t.outputsAvailable() {
-		if err := t.inbox.WaitOutput(t.deadline()); err != nil {
-			return err
-		}
-		if err := t.drainMail(); err != nil {
-			return err
-		}
-		if err := t.fireTimers(t.millis()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (t *Task) outputsAvailable() bool {
-	for _, o := range t.outputs {
-		if !o.Available() {
-			return false
-		}
-	}
-	return true
 }
 
 func (t *Task) restSource() error {
@@ -128,7 +93,7 @@ func (t *Task) startWait() {
 	ctx, cancel := context.WithCancel(t.ctx)
 	t.stopWait = cancel
 	t.waiters.Go(func() {
-		err := t.source.Wait(ctx)
+		err := t.wait(ctx)
 		cancel()
 		t.Post(func() error {
 			t.waiting = false
@@ -140,6 +105,16 @@ func (t *Task) startWait() {
 	})
 }
 
+// wait calls the source's Wait, on a goroutine of its own, where a panic would end the process.
+func (t *Task) wait(ctx context.Context) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = operator.UserError(t.links[0].ctx, p, nil, func() string { return " (in the source's Wait)" })
+		}
+	}()
+	return t.source.Wait(ctx)
+}
+
 // wakeSource ends a Wait that is running, because there is something new for the source.
 func (t *Task) wakeSource() {
 	if t.waiting {
@@ -149,7 +124,6 @@ func (t *Task) wakeSource() {
 
 // finishSource sends the final watermark and ends the chain.
 func (t *Task) finishSource() error {
-	t.now = t.millis()
 	if err := t.links[0].forward(event.MaxTime); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -37,7 +38,8 @@ type Config struct {
 	Gates []int
 	// BatchRows bounds the rows of a batch; 0 is the default of the row type.
 	BatchRows int
-	// BufferTimeout bounds how long a row waits for others; 0 sends each batch at once.
+	// BufferTimeout bounds how long a row waits for others; 0 flushes behind each event, and a negative one never before
+	// the end.
 	BufferTimeout time.Duration
 	// Clock is the processing time.
 	Clock clock.Clock
@@ -65,7 +67,9 @@ type Task struct {
 	source operator.Source // nil if the head reads inputs
 	// outsider is the head if it has rows under way outside, or nil.
 	outsider operator.Outsider
-	place  string
+	// pressure is the source if it wants to hear of backpressure, or nil.
+	pressure operator.PressureListener
+	place    string
 
 	// What follows belongs to the task's goroutine.
 	current   *link // the operator at work, for messages
@@ -75,7 +79,7 @@ type Task struct {
 	timers    timerQueue
 	lastFlush int64 // processing time, ms
 	dirty     bool  // something was emitted since the last flush
-	now       int64 // processing time, ms, read once a batch
+	now       int64 // processing time, ms, read once a turn
 	waiting   bool  // a source's Wait is running
 	stopWait  context.CancelFunc
 
@@ -85,6 +89,8 @@ type Task struct {
 	started atomic.Int64 // ns, 0 before Run
 	stopped atomic.Int64 // ns, 0 before the end
 	ended   atomic.Bool
+	// canceled says that somebody wants the end, so that what fails from then on is no failure.
+	canceled atomic.Bool
 }
 
 // inputPhase counts the open channels of one input.
@@ -113,18 +119,15 @@ func newCounts() *operator.Counts {
 
 func (l *link) wire(op Op) {
 	for _, n := range op.Next {
-		l.put(target{side: n.Side, next: l.t.links[n.To]}, n.Hash)
+		l.put(target{side: n.Side, next: l.t.links[n.To], makeHash: n.Hash})
 	}
 	for _, o := range op.Outputs {
 		l.t.outputs = append(l.t.outputs, o.To)
-		l.put(target{side: o.Side, out: o.To}, o.Hash)
+		l.put(target{side: o.Side, out: o.To, makeHash: o.Hash})
 	}
 }
 
-func (l *link) put(g target, hash operator.HasherMaker) {
-	if hash != nil {
-		g.hash = hash()
-	}
+func (l *link) put(g target) {
 	if g.side == "" {
 		l.main = append(l.main, g)
 	} else {
@@ -144,22 +147,31 @@ func (t *Task) Counts() []*operator.Counts {
 // Run runs the task to its end and returns nil if its input ended, errs.Canceled after Cancel, or the error that ended it.
 func (t *Task) Run() (err error) {
 	t.started.Store(t.cfg.Clock.Now().UnixNano())
-	defer t.cancel()
 	defer func() {
 		if p := recover(); p != nil {
 			err = t.panicked(p)
 		}
-		err = t.close(err)
+		err = t.close(t.afterCancel(err))
 	}()
 	if err := t.open(); err != nil {
 		return err
 	}
 	if t.source != nil {
-		err = t.runSource()
-	} else {
-		err = t.runInputs()
+		return t.runSource()
 	}
-	return err
+	return t.runInputs()
+}
+
+// afterCancel replaces what failed after Cancel: user code that was told to stop may return anything, and whoever asked
+// for the end does not want to hear of a failure.
+func (t *Task) afterCancel(err error) error {
+	if err == nil || !t.canceled.Load() {
+		return err
+	}
+	if !errs.IsCanceled(err) && !errors.Is(err, context.Canceled) {
+		t.cfg.Log.Warn("failed while it was being cancelled", "task", t.place, "err", err)
+	}
+	return errs.Canceled
 }
 
 // open makes and opens the operators, consumers first, so that a producer may emit while it opens.
@@ -167,18 +179,17 @@ func (t *Task) open() error {
 	t.now = t.millis()
 	t.lastFlush = t.now
 	for i := len(t.links) - 1; i >= 0; i-- {
-		l := t.links[i]
-		l.op = t.cfg.Ops[i].Make()
-		l.flusher, _ = l.op.(operator.Flusher)
-		_, l.holds = l.op.(operator.WatermarkHolder)
-		l.ctx = t.context(i)
-		t.current, l.opened = l, true
-		if err := l.op.Open(l.ctx, l); err != nil {
-			return errs.Wrap(err, "", 0, l.ctx.Place(), "open failed")
+		if t.canceled.Load() {
+			return errs.Canceled
+		}
+		if err := t.openOne(i); err != nil {
+			return err
 		}
 	}
+	t.current = nil
 	t.source, _ = t.links[0].op.(operator.Source)
 	t.outsider, _ = t.links[0].op.(operator.Outsider)
+	t.pressure, _ = t.links[0].op.(operator.PressureListener)
 	if len(t.cfg.Gates) > 0 {
 		t.merger = watermark.NewMerger(len(t.cfg.Gates), watermark.None)
 	}
@@ -194,13 +205,25 @@ func (t *Task) open() error {
 	return nil
 }
 
+func (t *Task) openOne(i int) error {
+	l := t.links[i]
+	l.ctx = t.context(i)
+	t.current = l
+	l.makeHashers()
+	l.op = t.cfg.Ops[i].Make()
+	l.flusher, _ = l.op.(operator.Flusher)
+	_, l.holds = l.op.(operator.WatermarkHolder)
+	l.opened = true
+	return l.failed(l.op.Open(l.ctx, l), "open failed")
+}
+
 func (t *Task) context(i int) *operator.Context {
 	l := t.links[i]
 	return &operator.Context{
 		Ctx: t.ctx, Job: t.cfg.Job, Vertex: t.cfg.Vertex, Operator: l.name,
 		Subtask: int(t.cfg.ID.Subtask), Parallelism: t.cfg.Parallelism, BatchRows: t.cfg.BatchRows,
 		Now:    func() int64 { return t.now },
-		Timers: &t.timers, Mailbox: mailbox{t}, Counts: l.counts, Metrics: l.metrics,
+		Timers: linkTimers{l}, Mailbox: mailbox{l}, Counts: l.counts, Metrics: l.metrics,
 		Log:           t.cfg.Log.With("operator", l.name, "subtask", t.cfg.ID.Subtask),
 		EmitWatermark: l.forward, EmitIdle: l.forwardIdle, SideWanted: l.wanted,
 		OpenState: func(keyWidth int) (statebackend.Keyed, error) {
@@ -220,22 +243,32 @@ func (t *Task) side(op int) func([]byte) error {
 	}
 }
 
-// close closes the operators, consumers last, and says to the outputs how it ended.
+// close closes the operators, consumers last. The context of a task that has ended well lives until then, since the last
+// rows may leave in Close; in any other case it ends first, so that nothing waits for what will not come.
 func (t *Task) close(err error) error {
 	t.ended.Store(true)
-	t.cancel()
+	if err != nil {
+		t.cancel()
+	}
 	for _, l := range t.links {
 		if !l.opened {
 			continue
 		}
-		if cerr := t.closeOne(l); cerr != nil && err == nil {
+		cerr := t.afterCancel(t.closeOne(l))
+		switch {
+		case cerr == nil:
+		case err == nil:
 			err = cerr
+			t.cancel()
+		case !errs.IsCanceled(cerr):
+			t.cfg.Log.Warn("a further failure of a task that has failed", "task", t.place, "err", cerr)
 		}
 	}
+	t.cancel()
 	for _, o := range t.outputs {
-		o.Close()
+		_ = o.Close()
 	}
-	t.inbox.Close()
+	_ = t.inbox.Close()
 	t.waiters.Wait()
 	t.stopped.Store(t.cfg.Clock.Now().UnixNano())
 	return err
@@ -248,7 +281,7 @@ func (t *Task) closeOne(l *link) (err error) {
 			err = t.panicked(p)
 		}
 	}()
-	return errs.Wrap(l.op.Close(), "", 0, l.ctx.Place(), "close failed")
+	return l.failed(l.op.Close(), "close failed")
 }
 
 func (t *Task) panicked(p any) error {
@@ -276,6 +309,7 @@ func (t *Task) Times() (busy, idle, backpressured time.Duration) {
 
 // Cancel makes the task end as soon as the code that it is in comes back. It may be called at any time, also before Run.
 func (t *Task) Cancel() {
+	t.canceled.Store(true)
 	t.cancel()
 	t.inbox.Cancel(errs.Canceled)
 }
@@ -307,10 +341,18 @@ func (t *Task) AlignTo(max, own int64) bool {
 
 func (t *Task) millis() int64 { return t.cfg.Clock.Now().UnixMilli() }
 
-type mailbox struct{ t *Task }
+// mailbox is what an operator posts to.
+type mailbox struct{ l *link }
 
 // Post implements operator.Mailbox.
-func (m mailbox) Post(f func() error) bool { return m.t.Post(f) }
+func (m mailbox) Post(f func() error) bool {
+	return m.l.t.Post(func() error {
+		above := m.l.t.enter(m.l)
+		err := f()
+		m.l.t.current = above
+		return err
+	})
+}
 
 // add adds to a counter that only this goroutine writes.
 func add(c *atomic.Int64, n int64) { c.Store(c.Load() + n) }

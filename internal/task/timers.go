@@ -12,13 +12,18 @@ type timer struct {
 	at   int64
 	seq  int64 // equal times fire in the order of registration
 	f    func(now int64) error
-	slot int // place in the heap, -1 once fired or cancelled
+	of   *link // whose timer it is
+	slot int   // place in the heap, -1 once fired or cancelled
 }
 
+// linkTimers are the timers of one operator.
+type linkTimers struct{ l *link }
+
 // At implements operator.Timers.
-func (q *timerQueue) At(at int64, f func(now int64) error) (cancel func()) {
+func (x linkTimers) At(at int64, f func(now int64) error) (cancel func()) {
+	q := &x.l.t.timers
 	q.seq++
-	t := &timer{at: at, seq: q.seq, f: f}
+	t := &timer{at: at, seq: q.seq, f: f, of: x.l}
 	heap.Push(&q.heap, t)
 	return func() {
 		if t.slot >= 0 {
@@ -45,7 +50,10 @@ func (t *Task) fireTimers(now int64) error {
 		}
 		due := heap.Pop(&t.timers.heap).(*timer)
 		t.dirty = true
-		if err := due.f(now); err != nil {
+		above := t.enter(due.of)
+		err := due.f(now)
+		t.current = above
+		if err != nil {
 			return err
 		}
 	}
