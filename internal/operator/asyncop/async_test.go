@@ -446,4 +446,3 @@ func TestCloseReleasesTheBacklog(t *testing.T) {
 		b.expectCalls()
 	})
 }
-

@@ -82,7 +82,7 @@ type half[K, T any] struct {
 	outer        bool
 	lateSide     string
 	late         *basic.LateRows[T]
-	rows         rows[T]
+	rows         basic.Stored[T]
 	// kept maps time (8 bytes) and arrival (8 bytes) to flag and encoded row.
 	kept statebackend.Map
 	met  T // the row of this side that a match has found
@@ -96,10 +96,10 @@ const (
 
 func (h *half[K, T]) open(ctx *operator.Context, out operator.Collector, state statebackend.Keyed) (err error) {
 	h.late = basic.NewLateRows[T](ctx, out, h.name, h.lateSide)
-	if h.rows, err = newRows[T](ctx, h.name); err != nil {
+	if h.rows, err = basic.NewStored[T](ctx, "a row of the "+h.name+" input"); err != nil {
 		return err
 	}
-	h.kept, err = state.Map(statebackend.Descriptor{Name: h.name, Kind: statebackend.KindMap, Schema: h.rows.codec.Schema().Append(nil)})
+	h.kept, err = state.Map(statebackend.Descriptor{Name: h.name, Kind: statebackend.KindMap, Schema: h.rows.Schema()})
 	return err
 }
 
@@ -191,7 +191,7 @@ func meet[K, A, B, U, T, O any](o *interval[K, A, B, U], key statebackend.Key, r
 	o.from = appendTime(o.from[:0], add(t, me.lower))
 	o.found, o.foundVal = o.found[:0], o.foundVal[:0]
 	other.kept.Range(key, nil, o.from, o.until(add(t, me.upper)), func(entry, value []byte) bool {
-		if err = other.rows.decode(value[1:], &other.met); err != nil {
+		if err = other.rows.Decode(value[1:], &other.met); err != nil {
 			return false
 		}
 		matched = true
@@ -240,7 +240,7 @@ func keep[K, A, B, U, T, O any](o *interval[K, A, B, U], key statebackend.Key, r
 	if matched {
 		flag = flagMatched
 	}
-	o.value = me.rows.codec.Append(append(o.value[:0], flag), row)
+	o.value = me.rows.Append(append(o.value[:0], flag), row)
 	me.kept.Put(key, nil, o.entry, o.value)
 	o.timers.Register(key, me.side, last)
 	return nil
@@ -278,7 +278,7 @@ func expire[K, A, B, U, T any](o *interval[K, A, B, U], key statebackend.Key, h 
 		if !h.outer || value[0] == flagMatched {
 			return true
 		}
-		if err = h.rows.decode(value[1:], &h.met); err != nil {
+		if err = h.rows.Decode(value[1:], &h.met); err != nil {
 			return false
 		}
 		t := timeOf(entry)

@@ -101,7 +101,7 @@ type pile[K, T any] struct {
 	bound    *window.Bound[T]
 	lateSide string
 	late     *basic.LateRows[T]
-	rows     rows[T]
+	rows     basic.Stored[T]
 	list     statebackend.List
 	enc      []byte
 	out      []T
@@ -118,12 +118,11 @@ type failedWindow[K any] struct {
 
 func (h *pile[K, T]) open(ctx *operator.Context, out operator.Collector, state statebackend.Keyed) (err error) {
 	h.late = basic.NewLateRows[T](ctx, out, h.name, h.lateSide)
-	if h.rows, err = newRows[T](ctx, h.name); err != nil {
+	if h.rows, err = basic.NewStored[T](ctx, "a row of the "+h.name+" input"); err != nil {
 		return err
 	}
-	width, _ := h.rows.codec.Fixed()
-	h.list, err = state.List(statebackend.Descriptor{Name: h.name, Kind: statebackend.KindList, Width: width, NamespaceWidth: nsBytes,
-		Schema: h.rows.codec.Schema().Append(nil)})
+	h.list, err = state.List(statebackend.Descriptor{Name: h.name, Kind: statebackend.KindList, Width: h.rows.Width(), NamespaceWidth: nsBytes,
+		Schema: h.rows.Schema()})
 	return err
 }
 
@@ -134,7 +133,7 @@ func (h *pile[K, T]) load(key statebackend.Key, home []byte) (err error) {
 	h.list.Each(key, home, func(enc []byte) bool {
 		n := len(h.out)
 		h.out = slices.Grow(h.out, 1)[:n+1]
-		err = h.rows.decode(enc, &h.out[n])
+		err = h.rows.Decode(enc, &h.out[n])
 		return err == nil
 	})
 	return err
@@ -251,7 +250,7 @@ func place[K, A, B, U, T any](o *windows[K, A, B, U], key statebackend.Key, v *T
 	if o.windows, err = h.bound.Assign(o.windows[:0], *v, t); err != nil {
 		return false, err
 	}
-	h.enc = h.rows.codec.Append(h.enc[:0], v)
+	h.enc = h.rows.Append(h.enc[:0], v)
 	for _, w := range o.windows {
 		home := w
 		if o.merging {
