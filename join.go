@@ -6,6 +6,7 @@ import (
 
 	"github.com/weir-stream/weir/internal/graph"
 	"github.com/weir-stream/weir/internal/operator"
+	"github.com/weir-stream/weir/internal/operator/basic"
 	"github.com/weir-stream/weir/internal/operator/joinop"
 	"github.com/weir-stream/weir/window"
 )
@@ -43,28 +44,30 @@ func (j WindowJoin[K, A, B]) LateRight(tag Tag[B]) WindowJoin[K, A, B] {
 }
 
 // CoGroup calls f with all rows of a key and window, in the order of arrival on each side, when the window fires. Either
-// side may be empty, not both. The slices are used again after the call, and emit may be called only while f runs.
-func (j WindowJoin[K, A, B]) CoGroup[U any](f func(key K, w window.Window, left []A, right []B, emit func(U))) Stream[U] {
+// side may be empty, not both. The slices are used again after the call.
+func (j WindowJoin[K, A, B]) CoGroup[U any](f func(key K, w window.Window, left []A, right []B, out Out[U])) Stream[U] {
 	j.left.notNil(f == nil, "CoGroup")
-	return windowJoined(j, "coGroup", false, false, func(key K, w window.Window, left []A, right []B, emit func(U)) error {
-		f(key, w, left, right, emit)
+	return windowJoined(j, "coGroup", false, false, func(key K, w window.Window, left []A, right []B, out *basic.Outlet[U]) error {
+		f(key, w, left, right, Out[U]{out})
 		return nil
 	})
 }
 
 // TryCoGroup is CoGroup with a function that may fail; an error fails the job, with the operator, the key and the window.
-func (j WindowJoin[K, A, B]) TryCoGroup[U any](f func(key K, w window.Window, left []A, right []B, emit func(U)) error) Stream[U] {
+func (j WindowJoin[K, A, B]) TryCoGroup[U any](f func(key K, w window.Window, left []A, right []B, out Out[U]) error) Stream[U] {
 	j.left.notNil(f == nil, "TryCoGroup")
-	return windowJoined(j, "coGroup", false, false, f)
+	return windowJoined(j, "coGroup", false, false, func(key K, w window.Window, left []A, right []B, out *basic.Outlet[U]) error {
+		return f(key, w, left, right, Out[U]{out})
+	})
 }
 
 // Inner emits f of each pair of a left and a right row of a key and window.
 func (j WindowJoin[K, A, B]) Inner[U any](f func(a A, b B) U) Stream[U] {
 	j.left.notNil(f == nil, "Inner")
-	return windowJoined(j, "windowJoin", true, true, func(_ K, _ window.Window, left []A, right []B, emit func(U)) error {
+	return windowJoined(j, "windowJoin", true, true, func(_ K, _ window.Window, left []A, right []B, out *basic.Outlet[U]) error {
 		for i := range left {
 			for k := range right {
-				emit(f(left[i], right[k]))
+				out.Emit(f(left[i], right[k]))
 			}
 		}
 		return nil
@@ -90,8 +93,8 @@ func (j WindowJoin[K, A, B]) FullOuter[U any](f func(a *A, b *B) U) Stream[U] {
 }
 
 // pairs makes a coGroup function of a function of pairs. A side without rows counts as one row that is nil.
-func pairs[K, A, B, U any](f func(a *A, b *B) U) func(K, window.Window, []A, []B, func(U)) error {
-	return func(_ K, _ window.Window, left []A, right []B, emit func(U)) error {
+func pairs[K, A, B, U any](f func(a *A, b *B) U) func(K, window.Window, []A, []B, *basic.Outlet[U]) error {
+	return func(_ K, _ window.Window, left []A, right []B, out *basic.Outlet[U]) error {
 		for i := range max(1, len(left)) {
 			var a *A
 			if len(left) > 0 {
@@ -102,7 +105,7 @@ func pairs[K, A, B, U any](f func(a *A, b *B) U) func(K, window.Window, []A, []B
 				if len(right) > 0 {
 					b = &right[k]
 				}
-				emit(f(a, b))
+				out.Emit(f(a, b))
 			}
 		}
 		return nil
@@ -111,7 +114,7 @@ func pairs[K, A, B, U any](f func(a *A, b *B) U) func(K, window.Window, []A, []B
 
 // windowJoined adds the operator.
 func windowJoined[K, A, B, U any](j WindowJoin[K, A, B], kind string, needLeft, needRight bool,
-	apply func(K, window.Window, []A, []B, func(U)) error) Stream[U] {
+	apply func(K, window.Window, []A, []B, *basic.Outlet[U]) error) Stream[U] {
 	env := j.left.env
 	n := graph.Node{Name: j.name, Kind: kind, Stateful: true, Keyed: true, Desc: j.spec.String(), SideOutputs: sides(j.lateLeft, j.lateRight)}
 	left, err := window.Bind[A](j.spec)
@@ -143,7 +146,7 @@ func sides(names ...string) (out []string) {
 // twoInputs adds an operator behind two streams.
 func twoInputs[U, A, B any](env *Env, n graph.Node, left Stream[A], right Stream[B]) Stream[U] {
 	if left.env != right.env {
-		env.problem("graph.union.env", fmt.Sprintf("the streams of join %q belong to different environments", n.Name),
+		env.problem("graph.join.env", fmt.Sprintf("the streams of join %q belong to different environments", n.Name),
 			"build both on the env that build was given")
 		return streamOf[U](env, left.then(n))
 	}
@@ -203,18 +206,18 @@ type Match struct{ Left, Right time.Time }
 // Inner emits f of each pair.
 func (j IntervalJoin[K, A, B]) Inner[U any](f func(a A, b B) U) Stream[U] {
 	j.left.notNil(f == nil, "Inner")
-	return intervalJoined(j, false, false, func(a *A, b *B, _, _ int64, emit func(U)) error {
-		emit(f(*a, *b))
+	return intervalJoined(j, false, false, func(a *A, b *B, _, _ int64, out *basic.Outlet[U]) error {
+		out.Emit(f(*a, *b))
 		return nil
 	})
 }
 
-// Process calls f for each pair; it may emit any number of rows, while it runs. An error fails the job, with the operator
+// Process calls f for each pair. An error fails the job, with the operator
 // and the pair.
-func (j IntervalJoin[K, A, B]) Process[U any](f func(a A, b B, at Match, emit func(U)) error) Stream[U] {
+func (j IntervalJoin[K, A, B]) Process[U any](f func(a A, b B, at Match, out Out[U]) error) Stream[U] {
 	j.left.notNil(f == nil, "Process")
-	return intervalJoined(j, false, false, func(a *A, b *B, ta, tb int64, emit func(U)) error {
-		return f(*a, *b, Match{time.UnixMilli(ta).UTC(), time.UnixMilli(tb).UTC()}, emit)
+	return intervalJoined(j, false, false, func(a *A, b *B, ta, tb int64, out *basic.Outlet[U]) error {
+		return f(*a, *b, Match{time.UnixMilli(ta).UTC(), time.UnixMilli(tb).UTC()}, Out[U]{out})
 	})
 }
 
@@ -222,8 +225,8 @@ func (j IntervalJoin[K, A, B]) Process[U any](f func(a A, b B, at Match, emit fu
 // row's time is the latest that a match could have had, so it is not late itself. b is borrowed for the call.
 func (j IntervalJoin[K, A, B]) LeftOuter[U any](f func(a A, b *B) U) Stream[U] {
 	j.left.notNil(f == nil, "LeftOuter")
-	return intervalJoined(j, true, false, func(a *A, b *B, _, _ int64, emit func(U)) error {
-		emit(f(*a, b))
+	return intervalJoined(j, true, false, func(a *A, b *B, _, _ int64, out *basic.Outlet[U]) error {
+		out.Emit(f(*a, b))
 		return nil
 	})
 }
@@ -231,8 +234,8 @@ func (j IntervalJoin[K, A, B]) LeftOuter[U any](f func(a A, b *B) U) Stream[U] {
 // RightOuter is LeftOuter for right rows without a match. a is borrowed for the call.
 func (j IntervalJoin[K, A, B]) RightOuter[U any](f func(a *A, b B) U) Stream[U] {
 	j.left.notNil(f == nil, "RightOuter")
-	return intervalJoined(j, false, true, func(a *A, b *B, _, _ int64, emit func(U)) error {
-		emit(f(a, *b))
+	return intervalJoined(j, false, true, func(a *A, b *B, _, _ int64, out *basic.Outlet[U]) error {
+		out.Emit(f(a, *b))
 		return nil
 	})
 }
@@ -240,15 +243,15 @@ func (j IntervalJoin[K, A, B]) RightOuter[U any](f func(a *A, b B) U) Stream[U] 
 // FullOuter is LeftOuter and RightOuter at once: exactly one of a and b may be nil. Both are borrowed for the call.
 func (j IntervalJoin[K, A, B]) FullOuter[U any](f func(a *A, b *B) U) Stream[U] {
 	j.left.notNil(f == nil, "FullOuter")
-	return intervalJoined(j, true, true, func(a *A, b *B, _, _ int64, emit func(U)) error {
-		emit(f(a, b))
+	return intervalJoined(j, true, true, func(a *A, b *B, _, _ int64, out *basic.Outlet[U]) error {
+		out.Emit(f(a, b))
 		return nil
 	})
 }
 
 // intervalJoined adds the operator.
 func intervalJoined[K, A, B, U any](j IntervalJoin[K, A, B], leftOuter, rightOuter bool,
-	match func(a *A, b *B, ta, tb int64, emit func(U)) error) Stream[U] {
+	match func(a *A, b *B, ta, tb int64, out *basic.Outlet[U]) error) Stream[U] {
 	env := j.left.env
 	lower, upper := j.lower.Milliseconds(), j.upper.Milliseconds()
 	if j.lower%time.Millisecond != 0 || j.upper%time.Millisecond != 0 {

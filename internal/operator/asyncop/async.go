@@ -12,6 +12,7 @@ import (
 	"github.com/weir-stream/weir/internal/operator"
 	"github.com/weir-stream/weir/internal/operator/basic"
 	"github.com/weir-stream/weir/internal/xsync"
+	"github.com/weir-stream/weir/metric"
 )
 
 // ErrTimeout is what a row fails with whose calls took too long, and the cause of its context's end.
@@ -55,6 +56,8 @@ type asyncs[T, U any] struct {
 	backlog []waiting[T]
 	expired int64 // calls that went on after their row had timed out
 
+	retries, timeouts, abandoned *metric.Counter
+
 	running atomic.Int64 // calls that have not returned
 	mu      struct {
 		xsync.Mutex
@@ -97,6 +100,7 @@ func (o *asyncs[T, U]) Open(ctx *operator.Context, out operator.Collector) error
 	o.base, o.stop = context.WithCancel(ctx.Ctx)
 	o.cfg.Capacity, o.cfg.Attempts = max(1, o.cfg.Capacity), max(1, o.cfg.Attempts)
 	o.queue.single = !o.cfg.Unordered
+	o.retries, o.timeouts, o.abandoned = ctx.Metrics.Counter("asyncRetries"), ctx.Metrics.Counter("asyncTimeouts"), ctx.Metrics.Counter("asyncAbandoned")
 	return nil
 }
 
@@ -252,6 +256,7 @@ func (o *asyncs[T, U]) answered(a *answer[T, U]) error {
 	if !again {
 		return o.fail(r, a.err)
 	}
+	o.retries.Add(1)
 	wait := time.Duration(0)
 	if o.cfg.Backoff != nil {
 		wait = max(0, o.cfg.Backoff(r.attempt))
@@ -284,7 +289,9 @@ func (o *asyncs[T, U]) again(r *row[T, U]) (again bool, err error) {
 func (o *asyncs[T, U]) timedOut(r *row[T, U]) error {
 	r.timeout = nil
 	r.end(ErrTimeout)
+	o.timeouts.Add(1)
 	if r.calling {
+		o.abandoned.Add(1)
 		if o.expired++; o.expired&(o.expired-1) == 0 {
 			o.ctx.Log.Warn("a call has timed out and is abandoned", "timeout", o.cfg.Timeout, "so far", o.expired, "still running", o.running.Load())
 		}
@@ -385,6 +392,7 @@ func (o *asyncs[T, U]) Close() error {
 	}
 	o.stop()
 	if n := o.running.Load(); n > 0 {
+		o.abandoned.Add(n)
 		o.ctx.Log.Warn("calls that have not returned are abandoned; their contexts have ended", "calls", n)
 	}
 	for _, w := range o.backlog {

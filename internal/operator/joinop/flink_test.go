@@ -13,6 +13,7 @@ import (
 
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/operator"
+	"github.com/weir-stream/weir/internal/operator/basic"
 	"github.com/weir-stream/weir/window"
 )
 
@@ -131,18 +132,18 @@ func windowJoinOp(t testing.TB, spec window.Spec, k kind) operator.Operator {
 	cfg := windowConfig(t, spec)
 	return NewWindow(WindowConfig[string, order, payment, pair]{Left: cfg.Left, Right: cfg.Right, LeftKey: orderKey, RightKey: paymentKey, Keys: cfg.Keys,
 		NeedLeft: !k.right, NeedRight: !k.left,
-		Apply: func(_ string, _ window.Window, left []order, right []payment, emit func(pair)) error {
+		Apply: func(_ string, _ window.Window, left []order, right []payment, out *basic.Outlet[pair]) error {
 			for i := range left {
 				for j := range right {
-					emit(ids(&left[i], &right[j]))
+					out.Emit(ids(&left[i], &right[j]))
 				}
 				if len(right) == 0 {
-					emit(ids(&left[i], nil))
+					out.Emit(ids(&left[i], nil))
 				}
 			}
 			for j := range right {
 				if len(left) == 0 {
-					emit(ids(nil, &right[j]))
+					out.Emit(ids(nil, &right[j]))
 				}
 			}
 			return nil

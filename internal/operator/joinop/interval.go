@@ -25,8 +25,8 @@ type IntervalConfig[K, A, B, U any] struct {
 	// LeftOuter and RightOuter say whether rows of that side without a match are emitted.
 	LeftOuter, RightOuter bool
 	// Match is called for each matching pair, and with one nil pointer for a row that is padded. The missing side's time is
-	// event.NoTime. Pointers are borrowed for the call, in which alone emit may be called.
-	Match func(a *A, b *B, ta, tb int64, emit func(U)) error
+	// event.NoTime. Pointers are borrowed for the call, in which alone out may be used.
+	Match func(a *A, b *B, ta, tb int64, out *basic.Outlet[U]) error
 	// LateLeft and LateRight are the names of the side outputs for late rows, or "".
 	LateLeft, LateRight string
 }
@@ -56,9 +56,8 @@ type interval[K, A, B, U any] struct {
 	// arrivals numbers the rows that were kept, so that rows of one key and time are told apart.
 	arrivals uint64
 
-	emit func(U)
-	at   int64 // time of what emit emits
-	sunk error // the first error behind emit
+	out *basic.Outlet[U]
+	now basic.Moment // of the pair at work
 
 	// failing is what the user function is called with, for messages.
 	failing struct {
@@ -105,11 +104,7 @@ func (h *half[K, T]) open(ctx *operator.Context, out operator.Collector, state s
 
 func (o *interval[K, A, B, U]) Open(ctx *operator.Context, out operator.Collector) (err error) {
 	o.ctx, o.em = ctx, basic.NewEmitter[U](out, "", ctx.BatchRows)
-	o.emit = func(v U) {
-		if o.sunk == nil {
-			o.sunk = o.em.Emit(v, o.at)
-		}
-	}
+	o.out = basic.NewOutlet(o.em, &o.now)
 	width, _ := o.cfg.Keys.FixedWidth()
 	if o.state, err = ctx.OpenState(width); err != nil {
 		return err
@@ -135,20 +130,17 @@ func (o *interval[K, A, B, U]) Process(input int, b event.Batch) (err error) {
 
 // match calls the user's function for a pair, or for a row alone.
 func (o *interval[K, A, B, U]) match(a *A, b *B, ta, tb int64) error {
-	o.at = max(ta, tb)
+	o.now.Time = max(ta, tb)
 	return o.call(a, b, ta, tb)
 }
 
 func (o *interval[K, A, B, U]) call(a *A, b *B, ta, tb int64) error {
 	o.failing.a, o.failing.b = a, b
-	if err := o.cfg.Match(a, b, ta, tb, o.emit); err != nil {
+	if err := o.cfg.Match(a, b, ta, tb, o.out); err != nil {
 		return err
 	}
-	if o.sunk != nil {
-		return o.sunk
-	}
 	o.failing.a, o.failing.b = nil, nil
-	return nil
+	return o.now.Err
 }
 
 // arrive takes a batch of one side. A function of its own, so that both sides are of one piece.
@@ -282,7 +274,7 @@ func expire[K, A, B, U, T any](o *interval[K, A, B, U], key statebackend.Key, h 
 			return false
 		}
 		t := timeOf(entry)
-		o.at = max(t, add(t, h.upper))
+		o.now.Time = max(t, add(t, h.upper))
 		err = pad(&h.met, t)
 		return err == nil
 	})
@@ -306,11 +298,11 @@ func (o *interval[K, A, B, U]) failed(p any, err error, row func() (any, int64))
 	v, t := row()
 	switch a, b := o.failing.a, o.failing.b; {
 	case a != nil && b != nil:
-		v, t = failedPair[A, B]{*a, *b}, o.at
+		v, t = failedPair[A, B]{*a, *b}, o.now.Time
 	case a != nil:
-		v, t = *a, o.at
+		v, t = *a, o.now.Time
 	case b != nil:
-		v, t = *b, o.at
+		v, t = *b, o.now.Time
 	}
 	return operator.RowError(o.ctx, p, err, v, t)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/weir-stream/weir/internal/codec"
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/operator"
+	"github.com/weir-stream/weir/internal/operator/basic"
 	"github.com/weir-stream/weir/internal/operator/optest"
 	"github.com/weir-stream/weir/internal/statebackend"
 )
@@ -79,8 +80,8 @@ func intervalOp(t testing.TB, lower, upper int64, k kind) operator.Operator {
 	return NewInterval(IntervalConfig[string, order, payment, pair]{
 		LeftKey: orderKey, RightKey: paymentKey, Keys: keys(t), Lower: lower, Upper: upper, LeftOuter: k.left, RightOuter: k.right,
 		LateLeft: "late left", LateRight: "late right",
-		Match: func(a *order, b *payment, _, _ int64, emit func(pair)) error {
-			emit(ids(a, b))
+		Match: func(a *order, b *payment, _, _ int64, out *basic.Outlet[pair]) error {
+			out.Emit(ids(a, b))
 			return nil
 		},
 	})
@@ -341,7 +342,7 @@ func runStep(t testing.TB, h *optest.Harness, s step) {
 func TestIntervalFailureNamesThePair(t *testing.T) {
 	op := NewInterval(IntervalConfig[string, order, payment, pair]{
 		LeftKey: orderKey, RightKey: paymentKey, Keys: keys(t), Lower: 0, Upper: 10, LeftOuter: true,
-		Match: func(_ *order, b *payment, _, _ int64, _ func(pair)) error {
+		Match: func(_ *order, b *payment, _, _ int64, _ *basic.Outlet[pair]) error {
 			if b == nil {
 				return fmt.Errorf("nobody pays")
 			}

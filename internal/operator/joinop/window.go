@@ -27,8 +27,8 @@ type WindowConfig[K, A, B, U any] struct {
 	// NeedLeft and NeedRight say that a window without rows of that side has no result.
 	NeedLeft, NeedRight bool
 	// Apply is called with the rows of both sides, in the order of arrival, when a window fires. The slices are borrowed for
-	// the call, in which alone emit may be called.
-	Apply func(key K, w window.Window, left []A, right []B, emit func(U)) error
+	// the call, in which alone out may be used.
+	Apply func(key K, w window.Window, left []A, right []B, out *basic.Outlet[U]) error
 	// LateLeft and LateRight are the names of the side outputs for late rows, or "".
 	LateLeft, LateRight string
 }
@@ -76,9 +76,8 @@ type windows[K, A, B, U any] struct {
 	next, alarmAt int64
 	alarm         func() // cancels it
 
-	emit func(U)
-	at   int64 // time of what emit emits
-	sunk error // the first error behind emit
+	out *basic.Outlet[U]
+	now basic.Moment // of the window at work
 
 	failing *failedWindow[K] // the window that the user function is called for, for messages
 	keyBuf  []byte
@@ -168,11 +167,7 @@ func windowOf(ns []byte) window.Window {
 
 func (o *windows[K, A, B, U]) Open(ctx *operator.Context, out operator.Collector) (err error) {
 	o.ctx, o.em = ctx, basic.NewEmitter[U](out, "", ctx.BatchRows)
-	o.emit = func(v U) {
-		if o.sunk == nil {
-			o.sunk = o.em.Emit(v, o.at)
-		}
-	}
+	o.out = basic.NewOutlet(o.em, &o.now)
 	width, _ := o.cfg.Keys.FixedWidth()
 	if o.state, err = ctx.OpenState(width); err != nil {
 		return err
@@ -320,13 +315,13 @@ func (o *windows[K, A, B, U]) fire(key statebackend.Key, w window.Window) error 
 	if err := o.cfg.Keys.Decode(slices.Clone(key.Bytes), &k); err != nil {
 		return err
 	}
-	o.at = w.MaxTimestamp()
+	o.now.Time = w.MaxTimestamp()
 	o.failing = &failedWindow[K]{k, w, na, nb}
-	if err := o.cfg.Apply(k, w, o.left.out, o.right.out, o.emit); err != nil {
+	if err := o.cfg.Apply(k, w, o.left.out, o.right.out, o.out); err != nil {
 		return err
 	}
 	o.failing = nil
-	return o.sunk
+	return o.now.Err
 }
 
 // Watermark implements operator.Operator.
@@ -396,7 +391,7 @@ func (o *windows[K, A, B, U]) forget(key statebackend.Key, w, home window.Window
 func (o *windows[K, A, B, U]) failed(p any, err error, row func() (any, int64)) error {
 	v, t := row()
 	if o.failing != nil {
-		v, t = *o.failing, o.at
+		v, t = *o.failing, o.now.Time
 	}
 	return operator.RowError(o.ctx, p, err, v, t)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/operator"
+	"github.com/weir-stream/weir/internal/operator/basic"
 	"github.com/weir-stream/weir/internal/operator/optest"
 	"github.com/weir-stream/weir/internal/statebackend"
 	"github.com/weir-stream/weir/window"
@@ -42,7 +43,7 @@ func windowConfig(t testing.TB, spec window.Spec) WindowConfig[string, order, pa
 	}
 	return WindowConfig[string, order, payment, group]{Left: l, Right: r, LeftKey: orderKey, RightKey: paymentKey, Keys: keys(t),
 		LateLeft: "late left", LateRight: "late right",
-		Apply: func(key string, w window.Window, left []order, right []payment, emit func(group)) error {
+		Apply: func(key string, w window.Window, left []order, right []payment, out *basic.Outlet[group]) error {
 			g := group{Key: key, Start: w.Start, End: w.End}
 			for _, a := range left {
 				g.Left += fmt.Sprintf(" %d", a.ID)
@@ -51,7 +52,7 @@ func windowConfig(t testing.TB, spec window.Spec) WindowConfig[string, order, pa
 				ids(nil, &b)
 				g.Right += fmt.Sprintf(" %d", b.ID)
 			}
-			emit(g)
+			out.Emit(g)
 			return nil
 		}}
 }
@@ -331,7 +332,7 @@ func TestCoGroupEqualsTheModel(t *testing.T) {
 
 func TestWindowFailureNamesTheWindow(t *testing.T) {
 	cfg := windowConfig(t, window.Tumbling(10*ms))
-	cfg.Apply = func(key string, _ window.Window, _ []order, _ []payment, _ func(group)) error {
+	cfg.Apply = func(key string, _ window.Window, _ []order, _ []payment, _ *basic.Outlet[group]) error {
 		if key == "a" {
 			panic("broken till")
 		}

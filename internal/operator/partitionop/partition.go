@@ -30,10 +30,9 @@ type base[K, T, U any] struct {
 	buf   []byte
 	key   []byte // of the partition at work
 
-	emit    func(U)
-	emitted int64 // time of what emit emits
-	sunk    error
-	failing any // the partition that the user function is called for, for messages
+	out     *basic.Outlet[U]
+	now     basic.Moment // of the partition at work
+	failing any          // the partition that the user function is called for, for messages
 }
 
 // failedPartition is how a partition that a function failed at shows in messages.
@@ -44,11 +43,7 @@ type failedPartition[K any] struct {
 
 func (o *base[K, T, U]) open(ctx *operator.Context, out operator.Collector) (err error) {
 	o.ctx, o.em = ctx, basic.NewEmitter[U](out, "", ctx.BatchRows)
-	o.emit = func(v U) {
-		if o.sunk == nil {
-			o.sunk = o.em.Emit(v, o.emitted)
-		}
-	}
+	o.out = basic.NewOutlet(o.em, &o.now)
 	width := 0
 	if o.keys.Select != nil {
 		width, _ = o.keys.Codec.FixedWidth()
@@ -127,8 +122,8 @@ type WholeConfig[K, T, U any] struct {
 	// Limit bounds the bytes of state of a subtask.
 	Limit int64
 	// Apply is called for each partition with its rows in the order of arrival, and their times. Both slices are borrowed.
-	// What is emitted has the time it is given.
-	Apply func(key K, rows []T, times []int64, emit func(v U, t int64)) error
+	// What is emitted without a time has the latest of the rows'.
+	Apply func(key K, rows []T, times []int64, out *basic.Outlet[U]) error
 }
 
 // NewWhole returns the operator. Its state is a list of the rows, each behind its time.
@@ -138,7 +133,7 @@ func NewWhole[K, T, U any](cfg WholeConfig[K, T, U]) operator.Operator {
 
 type whole[K, T, U any] struct {
 	base[K, T, U]
-	apply  func(key K, rows []T, times []int64, emit func(v U, t int64)) error
+	apply  func(key K, rows []T, times []int64, out *basic.Outlet[U]) error
 	stored basic.Stored[kept[T]]
 	list   statebackend.List
 	enc    []byte
@@ -208,17 +203,14 @@ func (o *whole[K, T, U]) partition() error {
 		return err
 	}
 	o.failing = failedPartition[K]{k, len(o.rows)}
-	err = o.apply(k, o.rows, o.times, func(v U, t int64) {
-		o.emitted = t
-		o.emit(v)
-	})
-	if err != nil {
+	o.now.Time = slices.Max(o.times)
+	if err := o.apply(k, o.rows, o.times, o.out); err != nil {
 		return err
 	}
 	o.failing = nil
 	clear(o.rows)
 	o.rows, o.times = o.rows[:0], o.times[:0]
-	return o.sunk
+	return o.now.Err
 }
 
 // FoldConfig describes an operator that keeps an accumulator for each partition.
@@ -299,9 +291,9 @@ func (o *fold[K, T, A, U]) Watermark(t int64) error {
 			if k, err = o.decodeKey(key.Bytes); err != nil {
 				return false
 			}
-			o.failing, o.emitted = k, acc.Time
-			o.emit(o.cfg.Result(k, &acc.Row))
-			err = o.sunk
+			o.failing, o.now.Time = k, acc.Time
+			o.out.Emit(o.cfg.Result(k, &acc.Row))
+			err = o.now.Err
 			return err == nil
 		})
 		return err
