@@ -7,6 +7,8 @@
 //	enumerators.go jobmanager.Enumerators: the splits of the plan's sources
 //	embedded.go    a job with its one worker in this process
 //	cluster.go     a job over worker processes: the coordinating side and the worker's side
+//	runner.go      how tests of jobs take the embedded cluster's place
+//	byhand.go      a job whose tasks a test moves by hand
 //	result.go      what is known of a job when it has ended
 //
 // Everything that touches the world comes in through World.

@@ -23,6 +23,10 @@ type launcher struct {
 	world World
 	plan  *Plan
 	data  *dataPlane // nil in the embedded cluster
+	// depth is how many batches a channel holds; 0 is the default.
+	depth int
+	// onSide is HandOptions.OnSide.
+	onSide func(node int, name string, b event.Batch)
 }
 
 // Launch implements taskmanager.Launcher.
@@ -84,6 +88,7 @@ func (b *builder) makeInboxes() {
 		b.inboxes[at] = exchange.NewInbox(exchange.Config{
 			Name:     operator.Place(v.Name, int(id.Subtask), v.Parallelism),
 			Channels: len(b.x.Inputs(at)),
+			Depth:    b.depth,
 			Now:      func() int64 { return clk.Now().UnixNano() },
 			AfterFunc: func(d time.Duration, f func()) exchange.Timer {
 				return clk.AfterFunc(d, f)
@@ -131,12 +136,20 @@ func (b *builder) task(at int, id ids.TaskID) error {
 		return err
 	}
 	b.running.add(id, head != nil && head.Drift > 0, task.Config{
-		ID: id, Job: b.plan.Job.Name, Vertex: v.Name, Parallelism: v.Parallelism, Ops: ops,
+		ID: id, Job: b.plan.Job.Name, Vertex: v.Name, Parallelism: v.Parallelism, Ops: ops, OnSide: b.sideHook(v),
 		Inbox: b.inboxes[at], Gates: gates, BatchRows: conf.Get(config.BatchRows), BufferTimeout: timeout,
 		Clock: b.world.Clock, Log: b.world.Log, FS: b.world.FS,
 		OpenState: func(c statebackend.Config) (statebackend.Keyed, error) { return paged.NewBackend(c, nil), nil },
 	})
 	return nil
+}
+
+// sideHook returns what watches the side outputs of a vertex, or nil.
+func (b *builder) sideHook(v *graph.Vertex) func(op int, name string, batch event.Batch) {
+	if b.onSide == nil {
+		return nil
+	}
+	return func(op int, name string, batch event.Batch) { b.onSide(v.Operators[op].Node.ID, name, batch) }
 }
 
 // chainOp turns an operator of the plan into one of a task.

@@ -68,6 +68,7 @@ type link struct {
 	counts  *operator.Counts
 	metrics *userMetrics
 	name    string
+	at      int // place in the chain
 	main    []target
 	sides   []target
 	holds   bool // the operator emits watermarks itself
@@ -103,6 +104,9 @@ func (l *link) Emit(b event.Batch) error {
 
 // EmitSide implements operator.Collector.
 func (l *link) EmitSide(name string, b event.Batch) error {
+	if see := l.t.cfg.OnSide; see != nil {
+		see(l.at, name, b)
+	}
 	readers := 0
 	for i := range l.sides {
 		if l.sides[i].side == name {
@@ -131,6 +135,9 @@ func (l *link) EmitSide(name string, b event.Batch) error {
 
 // wanted reports whether anybody reads the side output.
 func (l *link) wanted(name string) bool {
+	if l.t.cfg.OnSide != nil {
+		return true
+	}
 	for i := range l.sides {
 		if l.sides[i].side == name {
 			return true

@@ -10,8 +10,7 @@ import (
 
 // runInputs takes events from the inbox until all channels have ended.
 func (t *Task) runInputs() error {
-	open := len(t.cfg.Gates)
-	for open > 0 {
+	for t.open > 0 {
 		if t.outsider != nil {
 			if err := t.outside(t.outsider.Full); err != nil {
 				return err
@@ -20,28 +19,12 @@ func (t *Task) runInputs() error {
 		if err := t.turn(); err != nil {
 			return err
 		}
-		item, ok, err := t.inbox.Poll()
+		worked, err := t.takeInput()
+		if err == nil && !worked {
+			err = t.rest()
+		}
 		if err != nil {
 			return err
-		}
-		if !ok {
-			if err := t.rest(); err != nil {
-				return err
-			}
-			continue
-		}
-		if item.Mail != nil {
-			if err := t.mail(item.Mail); err != nil {
-				return err
-			}
-			continue
-		}
-		ended, err := t.event(item)
-		if err != nil {
-			return err
-		}
-		if ended {
-			open--
 		}
 	}
 	if t.outsider != nil {
@@ -50,6 +33,22 @@ func (t *Task) runInputs() error {
 		}
 	}
 	return t.finish()
+}
+
+// takeInput handles the next mail or event; false if there is none.
+func (t *Task) takeInput() (worked bool, err error) {
+	item, ok, err := t.inbox.Poll()
+	if err != nil || !ok {
+		return false, err
+	}
+	if item.Mail != nil {
+		return true, t.mail(item.Mail)
+	}
+	ended, err := t.event(item)
+	if ended && err == nil {
+		t.open--
+	}
+	return true, err
 }
 
 // outside serves mails and timers, and takes no input, while the head says so.

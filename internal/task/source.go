@@ -10,8 +10,6 @@ import (
 // runSource steps the source at the head until it has finished. Mails come first, so that a source that never runs dry
 // still hears of splits, barriers and cancellation.
 func (t *Task) runSource() error {
-	progress := int64(event.NoTime)
-	blocked := false
 	if err := t.askForSplit(); err != nil {
 		return err
 	}
@@ -22,15 +20,8 @@ func (t *Task) runSource() error {
 		if err := t.drainMail(); err != nil {
 			return err
 		}
-		st, err := t.step()
+		st, err := t.stepSource()
 		if err != nil {
-			return err
-		}
-		if min, b := t.source.Progress(); t.cfg.OnProgress != nil && (min != progress || b != blocked) {
-			progress, blocked = min, b
-			t.cfg.OnProgress(0, min, b)
-		}
-		if err := t.askForSplit(); err != nil {
 			return err
 		}
 		switch st {
@@ -47,6 +38,19 @@ func (t *Task) runSource() error {
 			return t.finishSource()
 		}
 	}
+}
+
+// stepSource takes one step of the source and reports what others want to know of it.
+func (t *Task) stepSource() (operator.SourceStatus, error) {
+	st, err := t.step()
+	if err != nil {
+		return st, err
+	}
+	if min, b := t.source.Progress(); t.cfg.OnProgress != nil && (min != t.reported || b != t.blocked) {
+		t.reported, t.blocked = min, b
+		t.cfg.OnProgress(0, min, b)
+	}
+	return st, t.askForSplit()
 }
 
 // step lets the source emit, unless its Wait is running.

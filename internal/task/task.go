@@ -51,6 +51,9 @@ type Config struct {
 	FS connector.FileSystem
 	// Side carries payloads of an operator of the chain to the process that started the job. May be nil.
 	Side func(op int, payload []byte) error
+	// OnSide sees each batch for a side output before its readers do, and must copy what it keeps. With it every side
+	// output counts as read. May be nil.
+	OnSide func(op int, name string, b event.Batch)
 	// OnSplitWanted is called on the task's goroutine when a source has nothing left to read. May be nil.
 	OnSplitWanted func(op int)
 	// OnProgress is called on the task's goroutine when a source's progress for watermark alignment has changed. May be nil.
@@ -75,12 +78,15 @@ type Task struct {
 	current   *link // the operator at work, for messages
 	merger    *watermark.Merger
 	inputs    []inputPhase
+	open      int // input channels that have not ended
 	align     alignment
 	timers    timerQueue
 	lastFlush int64 // processing time, ms
 	dirty     bool  // something was emitted since the last flush
 	now       int64 // processing time, ms, read once a turn
 	waiting   bool  // a source's Wait is running
+	reported  int64 // the last progress of the source that OnProgress was told, and
+	blocked   bool  // whether alignment kept it from reading
 	stopWait  context.CancelFunc
 
 	outputs []*exchange.Output
@@ -98,11 +104,11 @@ type inputPhase struct{ open int }
 
 // New wires a task up. Nothing runs and no operator is made yet.
 func New(cfg Config) *Task {
-	t := &Task{cfg: cfg, inbox: cfg.Inbox, place: operator.Place(cfg.Vertex, int(cfg.ID.Subtask), cfg.Parallelism)}
+	t := &Task{cfg: cfg, inbox: cfg.Inbox, reported: event.NoTime, place: operator.Place(cfg.Vertex, int(cfg.ID.Subtask), cfg.Parallelism)}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	t.links = make([]*link, len(cfg.Ops))
 	for i, op := range cfg.Ops {
-		t.links[i] = &link{t: t, name: op.Name, counts: newCounts(), metrics: newUserMetrics()}
+		t.links[i] = &link{t: t, at: i, name: op.Name, counts: newCounts(), metrics: newUserMetrics()}
 	}
 	for i, op := range cfg.Ops {
 		t.links[i].wire(op)
@@ -153,7 +159,7 @@ func (t *Task) Run() (err error) {
 		}
 		err = t.close(t.afterCancel(err))
 	}()
-	if err := t.open(); err != nil {
+	if err := t.openChain(); err != nil {
 		return err
 	}
 	if t.source != nil {
@@ -174,8 +180,8 @@ func (t *Task) afterCancel(err error) error {
 	return errs.Canceled
 }
 
-// open makes and opens the operators, consumers first, so that a producer may emit while it opens.
-func (t *Task) open() error {
+// openChain makes and opens the operators, consumers first, so that a producer may emit while it opens.
+func (t *Task) openChain() error {
 	t.now = t.millis()
 	t.lastFlush = t.now
 	for i := len(t.links) - 1; i >= 0; i-- {
@@ -201,6 +207,7 @@ func (t *Task) open() error {
 	for _, g := range t.cfg.Gates {
 		t.inputs[g].open++
 	}
+	t.open = len(t.cfg.Gates)
 	t.align = newAlignment(len(t.cfg.Gates))
 	return nil
 }

@@ -1,0 +1,126 @@
+package task
+
+import (
+	"github.com/weir-stream/weir/internal/exchange"
+	"github.com/weir-stream/weir/internal/operator"
+)
+
+// Stepper runs a task in small steps on the caller's goroutine, for tests that decide what happens when. It takes the place
+// of Run. The inboxes of the tasks must be deep enough that no output ever waits for room: nobody would make any meanwhile.
+//
+// Step never waits: a source's Wait is not called.
+type Stepper struct {
+	t      *Task
+	asked  bool
+	done   bool
+	closed bool
+}
+
+// Stepper returns a stepper of the task, whose Run must not be called.
+func (t *Task) Stepper() *Stepper { return &Stepper{t: t} }
+
+// Open makes and opens the task's operators.
+func (s *Stepper) Open() (err error) {
+	s.t.started.Store(s.t.cfg.Clock.Now().UnixNano())
+	defer s.caught(&err)
+	return s.t.openChain()
+}
+
+// Step handles the next event or mail, takes a step of the source, or, if there is neither, fires what is due by the clock
+// and flushes. It reports whether there was anything to do.
+func (s *Stepper) Step() (worked bool, err error) {
+	if s.done {
+		return false, nil
+	}
+	defer s.caught(&err)
+	if s.t.source != nil {
+		worked, err = s.source()
+	} else {
+		worked, err = s.input()
+	}
+	if worked || err != nil || s.done {
+		return true, err
+	}
+	return s.rest()
+}
+
+func (s *Stepper) input() (worked bool, err error) {
+	o := s.t.outsider
+	switch {
+	case o != nil && (o.Full() || s.t.open == 0 && o.UnderWay()):
+		worked = s.t.inbox.HasMail()
+		return worked, s.t.drainMail()
+	case s.t.open > 0:
+		return s.t.takeInput()
+	}
+	s.done = true
+	return true, s.t.finish()
+}
+
+// UnderWay reports that the head has rows outside, which will come back by mail.
+func (s *Stepper) UnderWay() bool { return s.t.outsider != nil && !s.done && s.t.outsider.UnderWay() }
+
+// AwaitMail blocks until there is a mail for the task.
+func (s *Stepper) AwaitMail() error { return s.t.inbox.WaitMail(exchange.Never) }
+
+func (s *Stepper) source() (worked bool, err error) {
+	if !s.asked {
+		s.asked = true
+		if err := s.t.askForSplit(); err != nil {
+			return true, err
+		}
+	}
+	worked = s.t.inbox.HasMail()
+	if err := s.t.drainMail(); err != nil {
+		return true, err
+	}
+	st, err := s.t.stepSource()
+	if err != nil {
+		return true, err
+	}
+	switch st {
+	case operator.SourceReady:
+		return true, s.t.tick()
+	case operator.SourceFinished:
+		s.done = true
+		return true, s.t.finishSource()
+	}
+	return worked, nil
+}
+
+// rest does what a task does before it waits for input.
+func (s *Stepper) rest() (worked bool, err error) {
+	t := s.t
+	t.now = t.millis()
+	at, due := t.timers.next()
+	due = due && at <= t.now
+	if err := t.fireTimers(t.now); err != nil {
+		return true, err
+	}
+	if !t.dirty {
+		return due, nil
+	}
+	return true, t.flush(t.now)
+}
+
+// NextTimer returns when the task's next callback of processing time is due, in ms; false if none is set.
+func (s *Stepper) NextTimer() (at int64, ok bool) { return s.t.timers.next() }
+
+// Done reports whether the task has come to the end of its input.
+func (s *Stepper) Done() bool { return s.done }
+
+// Close closes the operators and returns err, or else the first error of closing. Only the first call counts.
+func (s *Stepper) Close(err error) error {
+	if s.closed {
+		return err
+	}
+	s.closed = true
+	s.t.cancel()
+	return s.t.close(err)
+}
+
+func (s *Stepper) caught(err *error) {
+	if p := recover(); p != nil {
+		*err = s.t.panicked(p)
+	}
+}
