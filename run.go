@@ -73,7 +73,7 @@ func (e *Env) Execute(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := app.Run(ctx, e.world(), plan, app.RunOptions{})
+	r, err := app.RunnerOf(ctx)(ctx, e.world(), plan)
 	if err == nil {
 		e.ended(r)
 	}

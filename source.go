@@ -87,7 +87,7 @@ func From[T any](env *Env, name string, src connector.Source[T], opts ...SourceO
 	n := graph.Node{
 		Name: name, Kind: "source", Source: true, Stateful: true, Bounded: src.Boundedness() == connector.Bounded,
 		Desc: src.Name(), Factory: &source.Descriptor{
-			Make:       func() operator.Operator { return source.New(src, o) },
+			Make:       sourceMaker(src, o),
 			Enumerator: src.Enumerator,
 			Drift:      o.Drift,
 			Eager:      ok && side.SideBySide(),
@@ -101,6 +101,13 @@ func From[T any](env *Env, name string, src connector.Source[T], opts ...SourceO
 	}
 	n.SideOutputs = []string{source.NoTimeSide, source.BadSide}
 	return streamOf[T](env, env.add(n))
+}
+
+func sourceMaker[T any](src connector.Source[T], o source.Options[T]) operator.Maker {
+	if o.Make != nil {
+		return o.Make
+	}
+	return func() operator.Operator { return source.New(src, o) }
 }
 
 // NoTime returns the rows of the source that produces s which have no usable event time.
