@@ -73,6 +73,27 @@ func (d *Driver) settle() {
 		return
 	}
 	d.check(d.job.Settle())
+	d.close()
+}
+
+// close closes the operators of a job that has come to its end.
+func (d *Driver) close() {
+	d.t.Helper()
+	if d.job.Done() {
+		d.done = true
+		d.check(d.job.Close(nil))
+	}
+}
+
+// Await waits until no asynchronous call is under way, so that the results are in the output. It waits in real time, during
+// which the processing time stands still.
+func (d *Driver) Await() {
+	d.t.Helper()
+	if d.done {
+		return
+	}
+	d.check(d.job.Await())
+	d.close()
 }
 
 // caught carries an error up to Catch.

@@ -33,15 +33,23 @@ func (s *Stepper) Step() (worked bool, err error) {
 		return false, nil
 	}
 	defer s.caught(&err)
+	at, due := s.t.timers.next()
+	fires := due && at <= s.t.millis()
+	if err := s.t.turn(); err != nil {
+		return true, err
+	}
 	if s.t.source != nil {
 		worked, err = s.source()
 	} else {
 		worked, err = s.input()
 	}
-	if worked || err != nil || s.done {
+	if worked || err != nil {
 		return true, err
 	}
-	return s.rest()
+	if s.t.dirty && s.t.flushes() {
+		return true, s.t.flush()
+	}
+	return fires, nil
 }
 
 func (s *Stepper) input() (worked bool, err error) {
@@ -80,27 +88,12 @@ func (s *Stepper) source() (worked bool, err error) {
 	}
 	switch st {
 	case operator.SourceReady:
-		return true, s.t.tick()
+		return true, nil
 	case operator.SourceFinished:
 		s.done = true
 		return true, s.t.finishSource()
 	}
 	return worked, nil
-}
-
-// rest does what a task does before it waits for input.
-func (s *Stepper) rest() (worked bool, err error) {
-	t := s.t
-	t.now = t.millis()
-	at, due := t.timers.next()
-	due = due && at <= t.now
-	if err := t.fireTimers(t.now); err != nil {
-		return true, err
-	}
-	if !t.dirty {
-		return due, nil
-	}
-	return true, t.flush(t.now)
 }
 
 // NextTimer returns when the task's next callback of processing time is due, in ms; false if none is set.
