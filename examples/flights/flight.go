@@ -45,8 +45,16 @@ func (f Flight) instant(ny *time.Location) time.Time {
 // file that is more than a day ahead of the slowest one has to wait.
 //
 // Within a file rows come by scheduled day and then by departure, so that a flight that left a day late is 24 hours behind.
-func readFlights(env *weir.Env, dir string, ny *time.Location) weir.Stream[Flight] {
-	return weir.From(env, "flights",
-		file.CSV[Flight](path.Join(dir, "flights-2013-*.csv.zst"), file.SideBySide(), file.Dialect(csv.Options{Nulls: []string{"NA"}})),
-		weir.EventTime(func(f Flight) time.Time { return f.instant(ny) }, weir.OutOfOrder(25*time.Hour), weir.Aligned(24*time.Hour)))
+func readFlights(env *weir.Env, o options, ny *time.Location) weir.Stream[Flight] {
+	instant := func(f Flight) time.Time { return f.instant(ny) }
+	dialect := file.Dialect(csv.Options{Nulls: []string{"NA"}})
+	if o.naive {
+		return weir.From(env, "flights", file.CSV[Flight](month(o.data, "01"), dialect,
+			file.Also(month(o.data, "10"), month(o.data, "11"), month(o.data, "12"), month(o.data, "0[2-9]"))),
+			weir.EventTime(instant, weir.OutOfOrder(25*time.Hour)))
+	}
+	return weir.From(env, "flights", file.CSV[Flight](month(o.data, "*"), dialect, file.SideBySide()),
+		weir.EventTime(instant, weir.OutOfOrder(25*time.Hour), weir.Aligned(24*time.Hour)))
 }
+
+func month(dir, which string) string { return path.Join(dir, "flights-2013-"+which+".csv.zst") }
