@@ -44,8 +44,8 @@ func (s Stream[T]) RichFlatMap[U any](make func() FlatMapper[T, U]) Stream[U] {
 }
 
 // RichFilter is Filter with a function that has a context and a life: make makes the instance of each subtask.
-func (s Stream[T]) RichFilter(make func() Filterer[T]) Stream[T] {
-	return rich(s, "RichFilter", "filter", make, func(f Filterer[T], ctx *Context, row *T, out Out[T]) error {
+func (s Stream[T]) RichFilter[F Filterer[T]](make func() F) Stream[T] {
+	return rich(s, "RichFilter", "filter", make, func(f F, ctx *Context, row *T, out Out[T]) error {
 		keep, err := f.Filter(ctx, *row)
 		if keep && err == nil {
 			out.Emit(*row)

@@ -13,9 +13,12 @@ import (
 // The rolling operations of a keyed stream emit a row for each input row: the result over all rows of its key so far, with
 // the event time of the input row. Their state grows with the number of keys and is never dropped; windows are for
 // results over a stretch of time.
+//
+// Methods whose operators are large are generic beyond need: Go compiles every plain method of every type of stream that a
+// program mentions, but a generic one only where it is called.
 
 // Reduce emits, for each row, all rows of its key so far combined by f. The first row of a key is emitted as it is.
-func (k KeyedStream[K, T]) Reduce(name string, f func(have, row T) T) Stream[T] {
+func (k KeyedStream[K, T]) Reduce[F ~func(have, row T) T](name string, f F) Stream[T] {
 	k.notNil(f == nil, "Reduce")
 	return rolling(k, name, "reduce", func(_ *K, acc *T, first bool, row *T) T {
 		if first {
@@ -39,8 +42,8 @@ func (k KeyedStream[K, T]) Aggregate[A, R any](name string, agg Aggregation[T, A
 }
 
 // Count emits, for each row, how many rows its key has had.
-func (k KeyedStream[K, T]) Count(name string) Stream[Keyed[K, int64]] {
-	return rolling(k, name, "count", func(key *K, n *int64, _ bool, _ *T) Keyed[K, int64] {
+func (k KeyedStream[K, T]) Count[S ~string](name S) Stream[Keyed[K, int64]] {
+	return rolling(k, string(name), "count", func(key *K, n *int64, _ bool, _ *T) Keyed[K, int64] {
 		*n++
 		return Keyed[K, int64]{Key: *key, Value: *n}
 	})

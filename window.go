@@ -39,9 +39,9 @@ func (k KeyedStream[K, T]) Window(name string, spec window.Spec) WindowedStream[
 }
 
 // WindowAll cuts the whole stream, without regard to keys, into windows. They are computed by one subtask.
-func (s Stream[T]) WindowAll(name string, spec window.Spec) WindowedStream[struct{}, T] {
+func (s Stream[T]) WindowAll[S ~string](name S, spec window.Spec) WindowedStream[struct{}, T] {
 	k := s.KeyBy(func(T) struct{} { return struct{}{} })
-	return WindowedStream[struct{}, T]{in: k, name: name, spec: spec, all: true}
+	return WindowedStream[struct{}, T]{in: k, name: string(name), spec: spec, all: true}
 }
 
 // SideLate sends late rows to a side output, which the result stream's Side reads, instead of only counting them.
@@ -98,13 +98,13 @@ func aggregated[K, T, A, R, U any](w WindowedStream[K, T], b *window.Bound[T], a
 
 // Reduce emits, for each key and window, its rows combined by f, which must be associative. (Aggregate with Reducing(f)
 // gives the key and the window, too.)
-func (w WindowedStream[K, T]) Reduce(f func(a, b T) T) Stream[T] {
+func (w WindowedStream[K, T]) Reduce[F ~func(a, b T) T](f F) Stream[T] {
 	w.in.notNil(f == nil, "Reduce")
 	b, err := window.Bind[T](w.spec)
 	if err != nil {
 		return refuse[K, T, T](w, err)
 	}
-	return aggregated(w, b, Reducing(f), true, func(_ K, _ window.Window, v T) T { return v })
+	return aggregated(w, b, Reducing[T](f), true, func(_ K, _ window.Window, v T) T { return v })
 }
 
 // refuse records that the window cannot be, and returns a stream to go on with, so that further problems are found.
