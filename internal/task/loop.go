@@ -57,11 +57,11 @@ func (t *Task) outside(while func() bool) error {
 		if err := t.drainMail(); err != nil {
 			return err
 		}
-		if !while() {
-			return nil
-		}
 		if err := t.turn(); err != nil {
 			return err
+		}
+		if !while() {
+			return nil
 		}
 		if t.dirty && t.flushes() {
 			if err := t.flush(); err != nil {
