@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -107,4 +108,84 @@ func TestEvictorThatLeavesNothing(t *testing.T) {
 	eachWay(t, func(in weir.Stream[reading]) weir.Stream[reading] {
 		return in.KeyBy(bySensor).Window("none", none).Reduce(func(a, _ reading) reading { return a })
 	}, func(r reading) string { return fmt.Sprint(r) })
+}
+
+// Where the clock of the test cuts is chance; that no row is lost at the end of the input is not.
+func TestProcessingTimeLosesNothingAtTheEnd(t *testing.T) {
+	for name, spec := range map[string]window.Spec{
+		"panes":    window.Tumbling(time.Hour).ProcessingTime(),
+		"sliding":  window.Sliding(time.Hour, time.Hour).ProcessingTime(),
+		"sessions": window.Session(time.Hour).ProcessingTime(),
+		"early":    window.Tumbling(time.Hour).ProcessingTime().Trigger(window.Purging(window.EveryProcessingTime(time.Minute))),
+		"timeout":  window.Global().Trigger(window.Purging(window.Timeout(window.OnCount(2), time.Hour))),
+	} {
+		for _, parallelism := range []int{1, 3} {
+			env := weir.NewEnv("windows").Parallelism(parallelism)
+			sums := map[string]int{}
+			s := weir.From(env, "readings", readings()).KeyBy(bySensor).Window("clock", spec).Aggregate(values())
+			for w, err := range s.CollectErr(context.Background()) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				sums[w.Key] += w.Value
+			}
+			if sums["a"] != 181 || sums["b"] != 74 || len(sums) != 2 {
+				t.Errorf("%s, parallelism %d: %v", name, parallelism, sums)
+			}
+		}
+	}
+}
+
+// risesBy fires when a row is above the highest one of the window so far by a margin.
+type risesBy struct{ margin int64 }
+
+func (r risesBy) OnElement(row reading, _ int64, _ window.Window, ctx window.Context[reading]) window.Result {
+	high, seen := ctx.State().Get(0)
+	if int64(row.N) > high {
+		ctx.State().Set(0, int64(row.N))
+	}
+	if seen && int64(row.N)-high > r.margin {
+		return window.FireAndPurge
+	}
+	return window.Continue
+}
+
+func (risesBy) OnEventTime(int64, window.Window, window.Context[reading]) window.Result {
+	return window.Continue
+}
+func (risesBy) OnProcessingTime(int64, window.Window, window.Context[reading]) window.Result {
+	return window.Continue
+}
+func (risesBy) Clear(window.Window, window.Context[reading]) {}
+
+func TestCustomTriggerAndEvictorEndToEnd(t *testing.T) {
+	small := window.EvictWith("small", func(e *window.Elements[reading], _ window.Moment) {
+		e.Keep(func(r reading, _ int64) bool { return r.N > 2 })
+	})
+	eachWay(t, func(in weir.Stream[reading]) weir.Stream[weir.Windowed[string, int]] {
+		return in.KeyBy(bySensor).Window("rises", window.Global().Trigger(window.Custom[reading]("rises", risesBy{10})).Evictor(small)).Aggregate(values())
+	}, showSum[string],
+		"a 128", // alone, since 20 and 32 went before
+		"a 20",  // 1 is too small; 4+16, at 16
+		"a 32", "b 72")
+}
+
+func TestWindowProblems(t *testing.T) {
+	env := weir.NewEnv("windows")
+	in := weir.From(env, "readings", readings(), weir.EventTime(reading.at)).KeyBy(bySensor)
+	agg := values()
+	agg.Merge = nil
+	in.Window("no merge", window.Session(time.Second)).Aggregate(agg)
+	in.Window("no trigger", window.Global()).Aggregate(values())
+	in.Window("nothing", window.Tumbling(time.Second)).Apply[string](nil)
+	in.Window("other type", window.Tumbling(time.Second).Trigger(window.Custom[int]("ints", nil))).Reduce(func(a, _ reading) reading { return a })
+	_, err := env.Explain()
+	if err == nil {
+		t.Fatal("no problems")
+	}
+	for _, part := range []string{`"no merge" has no Merge`, `"no trigger"`, "never ends", "passed to Apply is nil", `"other type"`, "window_test.go"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%q is missing in\n%v", part, err)
+		}
+	}
 }
