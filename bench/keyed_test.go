@@ -20,25 +20,24 @@ const shuffleRows = 20_000_000
 func BenchmarkShuffle(b *testing.B) {
 	fill := func(r *wide, i int64) { r.A, r.B, r.C, r.J = i*2654435761, i, i, i }
 	key := func(r wide) int64 { return r.A }
-	var engine, alone, bare time.Duration
+	var engine, alone, bare cost
 	for b.Loop() {
 		var got int64
 		env := weir.NewEnv("shuffle").Parallelism(2)
 		weir.From(env, "rows", rows[wide]{shuffleRows, fill}).KeyBy(key).To("sink", lockedCount[wide]{&got})
-		engine += run(b, env)
+		engine = engine.plus(run(b, env))
 		env = weir.NewEnv("source and sink").Parallelism(2)
 		weir.From(env, "rows", rows[wide]{shuffleRows, fill}).To("sink", lockedCount[wide]{&got})
-		alone += run(b, env)
-		bare += bareShuffle(fill)
+		alone = alone.plus(run(b, env))
+		bare = bare.plus(measure(func() { bareShuffle(fill) }))
 	}
-	report(b, int64(shuffleRows)*int64(b.N), engine-alone, bare)
-	b.ReportMetric(float64(engine.Nanoseconds())/float64(int64(shuffleRows)*int64(b.N)), "ns/row-with-source")
+	report(b, int64(shuffleRows)*int64(b.N), engine.minus(alone), bare)
+	b.ReportMetric(float64(engine.cpu.Nanoseconds())/float64(int64(shuffleRows)*int64(b.N)), "cpu-ns/row-with-source")
 }
 
 // bareShuffle is what two cores do without an engine: hash each row's key and copy the row to one of two arrays.
-func bareShuffle(fill func(*wide, int64)) time.Duration {
+func bareShuffle(fill func(*wide, int64)) {
 	var all sync.WaitGroup
-	began := time.Now()
 	for p := range 2 {
 		all.Go(func() {
 			in, out := make([]wide, 400), [2][]wide{make([]wide, 0, 400), make([]wide, 0, 400)}
@@ -58,7 +57,6 @@ func bareShuffle(fill func(*wide, int64)) time.Duration {
 		})
 	}
 	all.Wait()
-	return time.Since(began)
 }
 
 // lockedCount counts rows of several subtasks.
@@ -96,15 +94,16 @@ func BenchmarkTumblingCount(b *testing.B) {
 	for _, keys := range []int64{100_000, 10_000_000} {
 		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
 			n := int64(20_000_000)
-			var engine, alone, bare, gc time.Duration
+			var engine, alone, bare cost
+			var gc time.Duration
 			for b.Loop() {
 				e, a, l, g := windowed(b, keys, n, func(s weir.Stream[event]) weir.Stream[weir.Windowed[int64, int64]] {
 					return s.KeyBy(func(e event) int64 { return e.Key }).Window("count", window.Tumbling(time.Hour)).Aggregate(weir.Count[event]())
 				}, n)
-				engine, alone, bare, gc = engine+e, alone+a, bare+l, max(gc, g)
+				engine, alone, bare, gc = engine.plus(e), alone.plus(a), bare.plus(l), max(gc, g)
 			}
-			report(b, n*int64(b.N), engine-alone, bare)
-			b.ReportMetric(float64(engine.Nanoseconds())/float64(n*int64(b.N)), "ns/row-with-source")
+			report(b, n*int64(b.N), engine.minus(alone), bare)
+			b.ReportMetric(float64(engine.cpu.Nanoseconds())/float64(n*int64(b.N)), "cpu-ns/row-with-source")
 			b.ReportMetric(float64(gc.Microseconds())/1000, "full-gc-ms")
 		})
 	}
@@ -115,26 +114,26 @@ func BenchmarkTumblingCount(b *testing.B) {
 func BenchmarkSlidingSum(b *testing.B) {
 	const keys, n, perHour = 100_000, int64(60_000_000), int64(60_000_000)
 	sum := weir.Sum(func(e event) int64 { return e.Value })
-	var sliding, tumbling, alone, bare time.Duration
+	var sliding, tumbling, alone, bare cost
 	for b.Loop() {
-		one := func(spec window.Spec) (time.Duration, time.Duration, time.Duration) {
+		one := func(spec window.Spec) (cost, cost, cost) {
 			e, a, l, _ := windowed(b, keys, n, func(s weir.Stream[event]) weir.Stream[weir.Windowed[int64, int64]] {
 				return s.KeyBy(func(e event) int64 { return e.Key }).Window("sum", spec).Aggregate(sum)
 			}, perHour)
 			return e, a, l
 		}
 		e, a, l := one(window.Sliding(time.Hour, time.Minute))
-		sliding, alone, bare = sliding+e, alone+a, bare+l
+		sliding, alone, bare = sliding.plus(e), alone.plus(a), bare.plus(l)
 		e, _, _ = one(window.Tumbling(time.Hour))
-		tumbling += e
+		tumbling = tumbling.plus(e)
 	}
-	report(b, n*int64(b.N), sliding-alone, bare)
-	b.ReportMetric(float64(sliding-alone)/float64(tumbling-alone), "x-tumbling")
+	report(b, n*int64(b.N), sliding.minus(alone), bare)
+	b.ReportMetric(float64(sliding.minus(alone).cpu)/float64(tumbling.minus(alone).cpu), "x-tumbling")
 }
 
 // windowed runs a windowed job of n rows over keys, rowsPerHour in each hour of event time. gc is the time of a full garbage
 // collection while the job's state is whole.
-func windowed(b *testing.B, keys, n int64, job func(weir.Stream[event]) weir.Stream[weir.Windowed[int64, int64]], rowsPerHour int64) (engine, alone, bare, gc time.Duration) {
+func windowed(b *testing.B, keys, n int64, job func(weir.Stream[event]) weir.Stream[weir.Windowed[int64, int64]], rowsPerHour int64) (engine, alone, bare cost, gc time.Duration) {
 	b.Helper()
 	hour := time.Hour.Milliseconds()
 	fill := func(e *event, i int64) { e.Key, e.Value, e.Time = scatter(i, keys), i&15, i*hour/rowsPerHour }
@@ -154,19 +153,16 @@ func windowed(b *testing.B, keys, n int64, job func(weir.Stream[event]) weir.Str
 	env = weir.NewEnv("source and sink")
 	weir.From(env, "rows", rows[event]{n, fill}, at).To("sink", count[event]{&got})
 	alone = run(b, env)
-	return engine, alone, bareCount(keys, n, fill), gc
+	return engine, alone, measure(func() { bareCount(keys, n, fill) }), gc
 }
 
 //go:noinline
-func bareCount(keys, n int64, fill func(*event, int64)) time.Duration {
+func bareCount(keys, n int64, fill func(*event, int64)) {
 	table := make([]int64, keys)
 	var e event
-	began := time.Now()
 	for i := range n {
 		fill(&e, i)
 		table[e.Key] += e.Value
 	}
-	d := time.Since(began)
 	keep += table[0]
-	return d
 }

@@ -3,7 +3,6 @@ package bench
 import (
 	"runtime"
 	"testing"
-	"time"
 
 	"github.com/weir-stream/weir"
 )
@@ -33,7 +32,7 @@ func BenchmarkPipeline(b *testing.B) {
 // measured too and taken off, since a source is not what is asked for; the bare loop calls the same three functions row by
 // row over an array that fits in the cache.
 func pipeline[T any](b *testing.B, fill func(*T, int64), keepRow func(T) bool, first, second func(T) T) {
-	var engine, alone, bare time.Duration
+	var engine, alone, bare cost
 	var allocs uint64
 	for b.Loop() {
 		var got int64
@@ -41,28 +40,27 @@ func pipeline[T any](b *testing.B, fill func(*T, int64), keepRow func(T) bool, f
 		weir.From(env, "rows", rows[T]{pipelineRows, fill}).Filter(keepRow).Map(first).Map(second).To("sink", count[T]{&got})
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		engine += run(b, env)
+		engine = engine.plus(run(b, env))
 		runtime.ReadMemStats(&after)
 		allocs += after.Mallocs - before.Mallocs
 
 		env = weir.NewEnv("source and sink")
 		weir.From(env, "rows", rows[T]{pipelineRows, fill}).To("sink", count[T]{&got})
-		alone += run(b, env)
-		bare += bareLoop(fill, keepRow, first, second)
+		alone = alone.plus(run(b, env))
+		bare = bare.plus(measure(func() { bareLoop(fill, keepRow, first, second) }))
 	}
 	n := int64(pipelineRows) * int64(b.N)
-	report(b, n, engine-alone, bare)
-	b.ReportMetric(float64(engine.Nanoseconds())/float64(n), "ns/row-with-source")
+	report(b, n, engine.minus(alone), bare)
+	b.ReportMetric(float64(engine.cpu.Nanoseconds())/float64(n), "cpu-ns/row-with-source")
 	b.ReportMetric(float64(allocs)/float64(n), "allocs/row")
 }
 
 //go:noinline
-func bareLoop[T any](fill func(*T, int64), keepRow func(T) bool, first, second func(T) T) time.Duration {
+func bareLoop[T any](fill func(*T, int64), keepRow func(T) bool, first, second func(T) T) {
 	in := make([]T, 512)
 	for i := range in {
 		fill(&in[i], int64(i))
 	}
-	began := time.Now()
 	for range pipelineRows / len(in) {
 		for i := range in {
 			if keepRow(in[i]) {
@@ -71,5 +69,4 @@ func bareLoop[T any](fill func(*T, int64), keepRow func(T) bool, first, second f
 			}
 		}
 	}
-	return time.Since(began)
 }

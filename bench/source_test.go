@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"syscall"
 	"testing"
 	"time"
 
@@ -89,23 +90,47 @@ func (w *countWriter[T]) Write(rows []T, _ []int64) error { w.n += int64(len(row
 func (w *countWriter[T]) Flush() error                    { return nil }
 func (w *countWriter[T]) Close() error                    { *w.c.rows += w.n; return nil }
 
-// run executes a job once and reports the time a row, of n.
-func run(b *testing.B, env *weir.Env) time.Duration {
-	b.Helper()
-	began := time.Now()
-	if _, err := env.Execute(b.Context()); err != nil {
-		b.Fatal(err)
-	}
-	return time.Since(began)
+// cost is what a piece of work took: by the clock on the wall, and in CPU time of the process. On a busy machine only the
+// second says something.
+type cost struct{ wall, cpu time.Duration }
+
+func (c cost) plus(o cost) cost  { return cost{c.wall + o.wall, c.cpu + o.cpu} }
+func (c cost) minus(o cost) cost { return cost{c.wall - o.wall, c.cpu - o.cpu} }
+
+// measure runs f.
+func measure(f func()) cost {
+	began, used := time.Now(), cpuTime()
+	f()
+	return cost{time.Since(began), cpuTime() - used}
 }
 
-// report gives the engine's time a row, the bare loop's, and their ratio.
-func report(b *testing.B, n int64, engine, bare time.Duration) {
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// run executes a job once.
+func run(b *testing.B, env *weir.Env) cost {
+	b.Helper()
+	return measure(func() {
+		if _, err := env.Execute(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	})
+}
+
+// report gives the engine's time a row, the bare loop's, and the ratio of their CPU times.
+func report(b *testing.B, n int64, engine, bare cost) {
 	b.Helper()
 	b.ReportMetric(0, "ns/op") // b.N counts runs, not rows
-	b.ReportMetric(float64(engine.Nanoseconds())/float64(n), "ns/row")
-	b.ReportMetric(float64(bare.Nanoseconds())/float64(n), "bare-ns/row")
-	b.ReportMetric(float64(engine)/float64(bare), "x-bare")
+	each := func(d time.Duration, unit string) { b.ReportMetric(float64(d.Nanoseconds())/float64(n), unit) }
+	each(engine.wall, "ns/row")
+	each(engine.cpu, "cpu-ns/row")
+	each(bare.cpu, "bare-cpu-ns/row")
+	b.ReportMetric(float64(engine.cpu)/float64(bare.cpu), "x-bare")
 }
 
 // sink keeps results of bare loops alive.
