@@ -90,7 +90,9 @@ func TestAsyncTimeout(t *testing.T) {
 	s := numbers(env, 3).AsyncMapOr("look up", weir.Async{Timeout: time.Millisecond}, func(ctx context.Context, n int) (string, error) {
 		<-ctx.Done()
 		return "", ctx.Err()
-	}, func(n int, err error) (string, error) { return fmt.Sprint(n, " ", errors.Is(err, weir.ErrTimeout)), nil })
+	}, func(n int, err error) (string, error) {
+		return fmt.Sprint(n, " ", errors.Is(err, weir.ErrTimeout)), nil
+	})
 	equal(t, sorted(env, s), "0 true", "1 true", "2 true")
 }
 
