@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/weir-stream/weir"
 	"github.com/weir-stream/weir/config"
@@ -16,6 +17,7 @@ type options struct {
 	batch    int // rows of a batch; 0 is as many as fit
 	seed     uint64
 	random   bool
+	virtual  time.Duration // how long a job may run
 	settings [][2]string
 }
 
