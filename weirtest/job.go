@@ -125,8 +125,7 @@ func (j *Job) Settle() { synctest.Wait() }
 // off first.
 func (j *Job) Advance(d time.Duration) {
 	synctest.Wait()
-	time.Sleep(d)
-	synctest.Wait()
+	synctest.Sleep(d)
 }
 
 // Ended reports whether the job has ended.
