@@ -11,7 +11,7 @@ import (
 )
 
 // SourceOption says how a source treats its rows. Options come from EventTime, OnBadRecord and others of this package.
-type SourceOption[T any] func(*source.Options[T])
+type SourceOption[T any] struct{ set func(*source.Options[T]) }
 
 // TimeOption refines EventTime.
 type TimeOption func(*timeOptions)
@@ -42,9 +42,9 @@ func EventTime[T any](at func(T) time.Time, opts ...TimeOption) SourceOption[T] 
 	for _, opt := range opts {
 		opt(&t)
 	}
-	return func(o *source.Options[T]) {
+	return SourceOption[T]{func(o *source.Options[T]) {
 		o.Time, o.OutOfOrder, o.Idle, o.Drift, o.NoWatermarks = at, t.outOfOrder, t.idle, t.drift, t.noWatermarks
-	}
+	}}
 }
 
 // BadPolicy says what becomes of records that cannot be decoded: FailOnBad (the default), SkipBad or QuarantineBad.
@@ -65,14 +65,16 @@ func QuarantineBad(max int64) BadPolicy { return BadPolicy{policy: source.Quaran
 
 // OnBadRecord sets the policy for records that cannot be decoded.
 func OnBadRecord[T any](p BadPolicy) SourceOption[T] {
-	return func(o *source.Options[T]) { o.Bad, o.BadMax = p.policy, p.max }
+	return SourceOption[T]{func(o *source.Options[T]) { o.Bad, o.BadMax = p.policy, p.max }}
 }
 
 // From adds a source under that name. The name identifies the positions in its splits, so it must be unique and stay.
 func From[T any](env *Env, name string, src connector.Source[T], opts ...SourceOption[T]) Stream[T] {
 	var o source.Options[T]
 	for _, opt := range opts {
-		opt(&o)
+		if opt.set != nil {
+			opt.set(&o)
+		}
 	}
 	if src == nil {
 		env.problem("graph.source.nil", "the source passed to From is nil", "pass a source such as slice.Of(...) or file.CSV[Row](...)")
@@ -104,8 +106,8 @@ func From[T any](env *Env, name string, src connector.Source[T], opts ...SourceO
 }
 
 func sourceMaker[T any](src connector.Source[T], o source.Options[T]) operator.Maker {
-	if o.Make != nil {
-		return o.Make
+	if d, ok := src.(source.Driven); ok {
+		return d.Operator
 	}
 	return func() operator.Operator { return source.New(src, o) }
 }

@@ -53,9 +53,7 @@ func (s *Source[T]) stream(env *weir.Env, cut func() int) weir.Stream[T] {
 	if cut == nil {
 		cut = func() int { return 0 }
 	}
-	return weir.From(env, s.name, connector.Source[T](fedSource[T]{s}), func(o *source.Options[T]) {
-		o.Make = func() operator.Operator { return &feeder[T]{src: s, cut: cut} }
-	})
+	return weir.From(env, s.name, connector.Source[T](fedSource[T]{s, cut}))
 }
 
 // Push feeds a row with its event time; the zero time.Time is none.
@@ -118,7 +116,15 @@ func (s *Source[T]) wait(n int) <-chan struct{} {
 }
 
 // fedSource is what the plan shows of a Source. It is not read: feeder is.
-type fedSource[T any] struct{ s *Source[T] }
+type fedSource[T any] struct {
+	s   *Source[T]
+	cut func() int
+}
+
+var _ source.Driven = fedSource[int]{}
+
+// Operator implements source.Driven.
+func (f fedSource[T]) Operator() operator.Operator { return &feeder[T]{src: f.s, cut: f.cut} }
 
 func (f fedSource[T]) Name() string                     { return "weirtest.Source" }
 func (fedSource[T]) Boundedness() connector.Boundedness { return connector.Bounded }

@@ -4,3 +4,6 @@ package event
 
 func released[T any](*Records[T]) {}
 func taken[T any](*Records[T])    {}
+
+func releasedColumns(*Columns) {}
+func takenColumns(*Columns)    {}

@@ -44,8 +44,12 @@ type Options[T any] struct {
 	Bad Policy
 	// BadMax fails the job when more records than that were skipped or quarantined by one task; 0 is without bound.
 	BadMax int64
-	// Make makes the operator in the place of New, for sources that tests drive. The connector is not read then.
-	Make operator.Maker
+}
+
+// Driven is implemented by connectors that bring the operator in the place of New: those that tests drive. Nobody calls their
+// other methods to read.
+type Driven interface {
+	Operator() operator.Operator
 }
 
 // Describe returns the options as plans show them.
