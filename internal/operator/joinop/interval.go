@@ -85,6 +85,9 @@ type half[K, T any] struct {
 	// kept maps time (8 bytes) and arrival (8 bytes) to flag and encoded row.
 	kept statebackend.Map
 	met  T // the row of this side that a match has found
+	// leave is called for each row that leaves, and says in err what went wrong.
+	leave func(entry, value []byte) bool
+	err   error
 }
 
 const (
@@ -113,6 +116,8 @@ func (o *interval[K, A, B, U]) Open(ctx *operator.Context, out operator.Collecto
 	if err := o.left.open(ctx, out, o.state); err != nil {
 		return err
 	}
+	o.left.leave = leaver(o, &o.left, func(a *A, ta int64) error { return o.call(a, nil, ta, event.NoTime) })
+	o.right.leave = leaver(o, &o.right, func(b *B, tb int64) error { return o.call(nil, b, event.NoTime, tb) })
 	return o.right.open(ctx, out, o.state)
 }
 
@@ -153,6 +158,8 @@ func arrive[K, A, B, U, T, O any](o *interval[K, A, B, U], in *event.Records[T],
 			err = o.failed(p, err, func() (any, int64) { return in.Rows[row], in.Times[row] })
 		}
 	}()
+	var m meeting[T]
+	visit := visitor(o, other, &m, match)
 	for row = range in.Rows {
 		t := in.Times[row]
 		if t == event.NoTime {
@@ -167,45 +174,60 @@ func arrive[K, A, B, U, T, O any](o *interval[K, A, B, U], in *event.Records[T],
 		k := me.key(in.Rows[row])
 		o.keyBuf = o.cfg.Keys.Append(o.keyBuf[:0], &k)
 		key := statebackend.Key{Hash: in.Hash[row], Bytes: o.keyBuf}
-		matched, err := meet(o, key, &in.Rows[row], t, me, other, match)
-		if err != nil {
+		m.row, m.time, m.matched = &in.Rows[row], t, false
+		if err := meet(o, key, me, other, &m, visit); err != nil {
 			return err
 		}
-		if err := keep(o, key, &in.Rows[row], t, me, matched, match); err != nil {
+		if err := keep(o, key, me, &m, match); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// meet matches a row with the rows of the other side.
-func meet[K, A, B, U, T, O any](o *interval[K, A, B, U], key statebackend.Key, row *T, t int64, me *half[K, T], other *half[K, O], match func(*T, *O, int64, int64) error) (matched bool, err error) {
-	o.from = appendTime(o.from[:0], add(t, me.lower))
-	o.found, o.foundVal = o.found[:0], o.foundVal[:0]
-	other.kept.Range(key, nil, o.from, o.until(add(t, me.upper)), func(entry, value []byte) bool {
-		if err = other.rows.Decode(value[1:], &other.met); err != nil {
+// meeting is a row that is being matched with those of the other side.
+type meeting[T any] struct {
+	row     *T
+	time    int64
+	matched bool
+	err     error
+}
+
+// visitor returns what is called for each row of the other side that the row of the meeting matches. It is made once a
+// batch, so that a row costs no allocation.
+func visitor[K, A, B, U, T, O any](o *interval[K, A, B, U], other *half[K, O], m *meeting[T], match func(*T, *O, int64, int64) error) func(entry, value []byte) bool {
+	return func(entry, value []byte) bool {
+		if m.err = other.rows.Decode(value[1:], &other.met); m.err != nil {
 			return false
 		}
-		matched = true
+		m.matched = true
 		if other.outer && value[0] == flagAlone {
 			o.found = append(o.found, entry...)
 			o.foundVal = binary.AppendUvarint(o.foundVal, uint64(len(value)))
 			o.foundVal = append(o.foundVal, value...)
 		}
-		err = match(row, &other.met, t, timeOf(entry))
-		return err == nil
-	})
-	if err != nil {
-		return matched, err
+		m.err = match(m.row, &other.met, m.time, timeOf(entry))
+		return m.err == nil
 	}
-	for values := o.foundVal; len(o.found) > 0; o.found = o.found[entryBytes:] {
+}
+
+// meet matches a row with the rows of the other side, and notes at those that they are not alone.
+func meet[K, A, B, U, T, O any](o *interval[K, A, B, U], key statebackend.Key, me *half[K, T], other *half[K, O], m *meeting[T], visit func(entry, value []byte) bool) error {
+	o.from = appendTime(o.from[:0], add(m.time, me.lower))
+	o.found, o.foundVal = o.found[:0], o.foundVal[:0]
+	other.kept.Range(key, nil, o.from, o.until(add(m.time, me.upper)), visit)
+	if m.err != nil {
+		return m.err
+	}
+	values := o.foundVal
+	for at := 0; at < len(o.found); at += entryBytes {
 		n, used := binary.Uvarint(values)
 		value := values[used : used+int(n)]
 		values = values[used+int(n):]
 		value[0] = flagMatched
-		other.kept.Put(key, nil, o.found[:entryBytes], value)
+		other.kept.Put(key, nil, o.found[at:at+entryBytes], value)
 	}
-	return matched, nil
+	return nil
 }
 
 // until encodes the end of a range that includes t.
@@ -218,21 +240,21 @@ func (o *interval[K, A, B, U]) until(t int64) []byte {
 }
 
 // keep stores a row for rows of the other side that may come, or pads it at once if none can.
-func keep[K, A, B, U, T, O any](o *interval[K, A, B, U], key statebackend.Key, row *T, t int64, me *half[K, T], matched bool, match func(*T, *O, int64, int64) error) error {
-	last := add(t, me.upper)
+func keep[K, A, B, U, T, O any](o *interval[K, A, B, U], key statebackend.Key, me *half[K, T], m *meeting[T], match func(*T, *O, int64, int64) error) error {
+	last := add(m.time, me.upper)
 	if last <= o.watermark {
-		if matched || !me.outer {
+		if m.matched || !me.outer {
 			return nil
 		}
-		return match(row, nil, t, event.NoTime)
+		return match(m.row, nil, m.time, event.NoTime)
 	}
 	o.arrivals++
-	o.entry = binary.BigEndian.AppendUint64(appendTime(o.entry[:0], t), o.arrivals)
+	o.entry = binary.BigEndian.AppendUint64(appendTime(o.entry[:0], m.time), o.arrivals)
 	flag := byte(flagAlone)
-	if matched {
+	if m.matched {
 		flag = flagMatched
 	}
-	o.value = me.rows.Append(append(o.value[:0], flag), row)
+	o.value = me.rows.Append(append(o.value[:0], flag), m.row)
 	me.kept.Put(key, nil, o.entry, o.value)
 	o.timers.Register(key, me.side, last)
 	return nil
@@ -248,9 +270,9 @@ func (o *interval[K, A, B, U]) Watermark(t int64) (err error) {
 	}()
 	err = o.timers.Advance(t, func(key statebackend.Key, side []byte, due int64) error {
 		if side[0] == 0 {
-			return expire(o, key, &o.left, due, func(a *A, ta int64) error { return o.call(a, nil, ta, event.NoTime) })
+			return expire(o, key, &o.left, due)
 		}
-		return expire(o, key, &o.right, due, func(b *B, tb int64) error { return o.call(nil, b, event.NoTime, tb) })
+		return expire(o, key, &o.right, due)
 	})
 	if err != nil {
 		return err
@@ -258,31 +280,37 @@ func (o *interval[K, A, B, U]) Watermark(t int64) (err error) {
 	return o.state.Err()
 }
 
-// expire forgets the rows of a key that no row can match any more, and pads those that nothing has matched.
-func expire[K, A, B, U, T any](o *interval[K, A, B, U], key statebackend.Key, h *half[K, T], due int64, pad func(*T, int64) error) (err error) {
+// leaver returns what is called for each row of a side that no row can match any more. It pads rows that nothing has
+// matched and notes all of them in o.found. It is made once.
+func leaver[K, A, B, U, T any](o *interval[K, A, B, U], h *half[K, T], pad func(*T, int64) error) func(entry, value []byte) bool {
+	return func(entry, value []byte) bool {
+		o.found = append(o.found, entry...)
+		if !h.outer || value[0] == flagMatched {
+			return true
+		}
+		if h.err = h.rows.Decode(value[1:], &h.met); h.err != nil {
+			return false
+		}
+		t := timeOf(entry)
+		o.now.Time = max(t, add(t, h.upper))
+		h.err = pad(&h.met, t)
+		return h.err == nil
+	}
+}
+
+// expire forgets the rows of a key that no row can match any more.
+func expire[K, A, B, U, T any](o *interval[K, A, B, U], key statebackend.Key, h *half[K, T], due int64) error {
 	limit := int64(math.MaxInt64)
 	if due != math.MaxInt64 {
 		limit = add(due, -h.upper)
 	}
 	o.found = o.found[:0]
-	h.kept.Range(key, nil, nil, o.until(limit), func(entry, value []byte) bool {
-		o.found = append(o.found, entry...)
-		if !h.outer || value[0] == flagMatched {
-			return true
-		}
-		if err = h.rows.Decode(value[1:], &h.met); err != nil {
-			return false
-		}
-		t := timeOf(entry)
-		o.now.Time = max(t, add(t, h.upper))
-		err = pad(&h.met, t)
-		return err == nil
-	})
-	if err != nil {
-		return err
+	h.kept.Range(key, nil, nil, o.until(limit), h.leave)
+	if h.err != nil {
+		return h.err
 	}
-	for ; len(o.found) > 0; o.found = o.found[entryBytes:] {
-		h.kept.Remove(key, nil, o.found[:entryBytes])
+	for at := 0; at < len(o.found); at += entryBytes {
+		h.kept.Remove(key, nil, o.found[at:at+entryBytes])
 	}
 	return nil
 }

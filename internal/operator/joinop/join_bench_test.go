@@ -72,7 +72,7 @@ func BenchmarkInterval(b *testing.B) {
 					}
 					out.Emit(*x)
 					return nil
-				}}), 10_000)
+				}}), 5_003)
 		})
 	}
 }
@@ -91,5 +91,5 @@ func BenchmarkWindowJoin(b *testing.B) {
 				}
 			}
 			return nil
-		}}), 10_000)
+		}}), 5_003)
 }

@@ -22,37 +22,65 @@ func (o *windows[K, A, B, U]) memory(key statebackend.Key) *window.State {
 	return (*window.State)(p)
 }
 
-// triggerContext is the window.Context of one call. T is the row type that the trigger was bound to.
-type triggerContext[K, A, B, U, T any] struct {
-	o     *windows[K, A, B, U]
+// triggerHost is what a trigger's context needs of its operator.
+type triggerHost interface {
+	now() (watermark, processing int64)
+	setTimer(d window.Domain, key statebackend.Key, w window.Window, t int64)
+	deleteTimer(d window.Domain, key statebackend.Key, w window.Window, t int64)
+}
+
+// triggerContext is the window.Context of the triggers bound to rows of T. There is one for each side, set for each call.
+type triggerContext[K, T any] struct {
+	host  triggerHost
 	key   statebackend.Key
 	w     window.Window
 	state *window.State
 }
 
-func (c triggerContext[K, A, B, U, T]) Watermark() int64      { return c.o.watermark }
-func (c triggerContext[K, A, B, U, T]) ProcessingTime() int64 { return c.o.ctx.Now() }
-func (c triggerContext[K, A, B, U, T]) State() *window.State  { return c.state }
-
-func (c triggerContext[K, A, B, U, T]) SetTimer(d window.Domain, t int64) {
-	c.o.setTimer(d, c.key, c.w, t)
+// at sets the context for a call.
+func (c *triggerContext[K, T]) at(key statebackend.Key, w window.Window, state *window.State) *triggerContext[K, T] {
+	c.key, c.w, c.state = key, w, state
+	return c
 }
 
-func (c triggerContext[K, A, B, U, T]) DeleteTimer(d window.Domain, t int64) {
-	if d == c.o.domain() && t == c.o.cfg.Left.CleanupTime(c.w) {
-		return // it is the operator's
-	}
-	c.o.timerNS = appendWindow(c.o.timerNS[:0], c.w)
-	c.o.timers[d].Delete(c.key, c.o.timerNS, t)
+func (c *triggerContext[K, T]) Watermark() int64 {
+	t, _ := c.host.now()
+	return t
+}
+
+func (c *triggerContext[K, T]) ProcessingTime() int64 {
+	_, t := c.host.now()
+	return t
+}
+
+func (c *triggerContext[K, T]) State() *window.State { return c.state }
+
+func (c *triggerContext[K, T]) SetTimer(d window.Domain, t int64) {
+	c.host.setTimer(d, c.key, c.w, t)
+}
+
+func (c *triggerContext[K, T]) DeleteTimer(d window.Domain, t int64) {
+	c.host.deleteTimer(d, c.key, c.w, t)
 }
 
 // Element is never asked for: FitsWindow refuses triggers that remember a row.
-func (c triggerContext[K, A, B, U, T]) Element() (v T, ok bool) { return v, false }
-func (c triggerContext[K, A, B, U, T]) SetElement(T)            {}
+func (c *triggerContext[K, T]) Element() (v T, ok bool) { return v, false }
+func (c *triggerContext[K, T]) SetElement(T)            {}
+
+func (o *windows[K, A, B, U]) now() (watermark, processing int64) { return o.watermark, o.ctx.Now() }
+
+// deleteTimer drops a timer of a trigger. The operator's own, for cleanup, stays.
+func (o *windows[K, A, B, U]) deleteTimer(d window.Domain, key statebackend.Key, w window.Window, t int64) {
+	if d == o.domain() && t == o.cfg.Left.CleanupTime(w) {
+		return
+	}
+	o.timerNS = appendWindow(o.timerNS[:0], w)
+	o.timers[d].Delete(key, o.timerNS, t)
+}
 
 // setTimer registers a timer of a window. MaxInt64 is the end of the input for event time, and never for processing time.
 func (o *windows[K, A, B, U]) setTimer(d window.Domain, key statebackend.Key, w window.Window, t int64) {
-	if t == math.MaxInt64 && (d == window.ProcessingTime || t == o.cfg.Left.CleanupTime(w) && w.IsGlobal()) {
+	if t == math.MaxInt64 && d == window.ProcessingTime {
 		return
 	}
 	o.timerNS = appendWindow(o.timerNS[:0], w)
@@ -65,7 +93,7 @@ func (o *windows[K, A, B, U]) setTimer(d window.Domain, key statebackend.Key, w 
 // clearTrigger drops a window's trigger and timers.
 func (o *windows[K, A, B, U]) clearTrigger(key statebackend.Key, w window.Window) {
 	o.ns = appendWindow(o.ns[:0], w)
-	o.cfg.Left.Trigger.Clear(w, triggerContext[K, A, B, U, A]{o, key, w, o.memory(key)})
+	o.cfg.Left.Trigger.Clear(w, o.left.trigger.at(key, w, o.memory(key)))
 	if o.triggers != nil {
 		o.triggers.Clear(key, o.ns)
 	}
@@ -132,13 +160,13 @@ func (o *windows[K, A, B, U]) mergeTriggers(key statebackend.Key, m *window.Merg
 	into := m.Into.Window
 	merged := window.State{} // apart from the backend, since a trigger of an old window may be cleared in between
 	if t, ok := o.cfg.Left.Trigger.(window.MergingTrigger[A]); ok {
-		t.OnMerge(into, o.olds, triggerContext[K, A, B, U, A]{o, key, into, &merged})
+		t.OnMerge(into, o.olds, o.left.trigger.at(key, into, &merged))
 	}
 	for i, old := range m.Old {
 		if old.Window == into {
 			continue // a session that others fell into without its growing keeps its timers
 		}
-		o.cfg.Left.Trigger.Clear(old.Window, triggerContext[K, A, B, U, A]{o, key, old.Window, &o.states[i]})
+		o.cfg.Left.Trigger.Clear(old.Window, o.left.trigger.at(key, old.Window, &o.states[i]))
 		o.ns = appendWindow(o.ns[:0], old.Window)
 		o.timers[o.domain()].Delete(key, o.ns, o.cfg.Left.CleanupTime(old.Window))
 		if o.triggers != nil {

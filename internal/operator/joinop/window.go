@@ -54,6 +54,7 @@ func NewWindow[K, A, B, U any](cfg WindowConfig[K, A, B, U]) operator.Operator {
 	o := &windows[K, A, B, U]{cfg: cfg, watermark: event.NoTime, next: math.MaxInt64, alarmAt: math.MaxInt64}
 	o.left = pile[K, A]{name: "left", key: cfg.LeftKey, bound: cfg.Left, lateSide: cfg.LateLeft}
 	o.right = pile[K, B]{name: "right", key: cfg.RightKey, bound: cfg.Right, lateSide: cfg.LateRight}
+	o.left.trigger.host, o.right.trigger.host = o, o
 	o.merging, o.processing = cfg.Left.Merging(), cfg.Left.Domain == window.ProcessingTime
 	return o
 }
@@ -76,21 +77,23 @@ type windows[K, A, B, U any] struct {
 	next, alarmAt int64
 	alarm         func() // cancels it
 
-	out *basic.Outlet[U]
-	now basic.Moment // of the window at work
+	out    *basic.Outlet[U]
+	moment basic.Moment // of the window at work
 
-	failing *failedWindow[K] // the window that the user function is called for, for messages
-	keyBuf  []byte
-	ns      []byte // scratch for a window's namespace
-	home    []byte // scratch for the namespace of a window's content
-	timerNS []byte
-	blank   window.State // of triggers that remember nothing
-	windows []window.Window
-	live    window.Sessions
-	merge   window.Merge
-	states  []window.State
-	olds    []*window.State
-	sessBuf []byte
+	// failing is the window that the user's function is called for, for messages.
+	failing   failedWindow[K]
+	isFailing bool
+	keyBuf    []byte
+	ns        []byte // scratch for a window's namespace
+	home      []byte // scratch for the namespace of a window's content
+	timerNS   []byte
+	blank     window.State // of triggers that remember nothing
+	windows   []window.Window
+	live      window.Sessions
+	merge     window.Merge
+	states    []window.State
+	olds      []*window.State
+	sessBuf   []byte
 }
 
 // pile is what one side keeps of a window.
@@ -104,6 +107,9 @@ type pile[K, T any] struct {
 	list     statebackend.List
 	enc      []byte
 	out      []T
+	take     func(enc []byte) bool // adds a row to out
+	err      error                 // of take
+	trigger  triggerContext[K, T]
 	moved    []byte // scratch of move
 	ends     []int
 }
@@ -117,6 +123,12 @@ type failedWindow[K any] struct {
 
 func (h *pile[K, T]) open(ctx *operator.Context, out operator.Collector, state statebackend.Keyed) (err error) {
 	h.late = basic.NewLateRows[T](ctx, out, h.name, h.lateSide)
+	h.take = func(enc []byte) bool {
+		n := len(h.out)
+		h.out = slices.Grow(h.out, 1)[:n+1]
+		h.err = h.rows.Decode(enc, &h.out[n])
+		return h.err == nil
+	}
 	if h.rows, err = basic.NewStored[T](ctx, "a row of the "+h.name+" input"); err != nil {
 		return err
 	}
@@ -126,16 +138,11 @@ func (h *pile[K, T]) open(ctx *operator.Context, out operator.Collector, state s
 }
 
 // load decodes the rows of a window into h.out.
-func (h *pile[K, T]) load(key statebackend.Key, home []byte) (err error) {
+func (h *pile[K, T]) load(key statebackend.Key, home []byte) error {
 	clear(h.out)
 	h.out = h.out[:0]
-	h.list.Each(key, home, func(enc []byte) bool {
-		n := len(h.out)
-		h.out = slices.Grow(h.out, 1)[:n+1]
-		err = h.rows.Decode(enc, &h.out[n])
-		return err == nil
-	})
-	return err
+	h.list.Each(key, home, h.take)
+	return h.err
 }
 
 // move appends the content of one window to that of another.
@@ -167,7 +174,7 @@ func windowOf(ns []byte) window.Window {
 
 func (o *windows[K, A, B, U]) Open(ctx *operator.Context, out operator.Collector) (err error) {
 	o.ctx, o.em = ctx, basic.NewEmitter[U](out, "", ctx.BatchRows)
-	o.out = basic.NewOutlet(o.em, &o.now)
+	o.out = basic.NewOutlet(o.em, &o.moment)
 	width, _ := o.cfg.Keys.FixedWidth()
 	if o.state, err = ctx.OpenState(width); err != nil {
 		return err
@@ -266,12 +273,13 @@ func place[K, A, B, U, T any](o *windows[K, A, B, U], key statebackend.Key, v *T
 		o.home = appendWindow(o.home[:0], home)
 		h.list.Append(key, o.home, h.enc)
 		o.ns = appendWindow(o.ns[:0], w)
-		ctx := triggerContext[K, A, B, U, T]{o, key, w, o.memory(key)}
-		r := h.bound.Trigger.OnElement(*v, t, w, ctx)
+		r := h.bound.Trigger.OnElement(*v, t, w, h.trigger.at(key, w, o.memory(key)))
 		if err := o.decide(key, w, home, r); err != nil {
 			return taken, err
 		}
-		o.setTimer(o.domain(), key, w, o.cfg.Left.CleanupTime(w))
+		if over := o.cfg.Left.CleanupTime(w); over != math.MaxInt64 {
+			o.setTimer(o.domain(), key, w, over)
+		}
 	}
 	return taken, nil
 }
@@ -312,16 +320,20 @@ func (o *windows[K, A, B, U]) fire(key statebackend.Key, w window.Window) error 
 		return err
 	}
 	var k K
-	if err := o.cfg.Keys.Decode(slices.Clone(key.Bytes), &k); err != nil {
+	enc := key.Bytes
+	if _, fixed := o.cfg.Keys.FixedWidth(); !fixed {
+		enc = slices.Clone(enc) // strings in k alias it
+	}
+	if err := o.cfg.Keys.Decode(enc, &k); err != nil {
 		return err
 	}
-	o.now.Time = w.MaxTimestamp()
-	o.failing = &failedWindow[K]{k, w, na, nb}
+	o.moment.Time = w.MaxTimestamp()
+	o.failing, o.isFailing = failedWindow[K]{k, w, na, nb}, true
 	if err := o.cfg.Apply(k, w, o.left.out, o.right.out, o.out); err != nil {
 		return err
 	}
-	o.failing = nil
-	return o.now.Err
+	o.isFailing = false
+	return o.moment.Err
 }
 
 // Watermark implements operator.Operator.
@@ -359,7 +371,7 @@ func (o *windows[K, A, B, U]) due(d window.Domain, key statebackend.Key, w windo
 		home = homeOf(live)
 	}
 	o.ns = appendWindow(o.ns[:0], w)
-	ctx := triggerContext[K, A, B, U, A]{o, key, w, o.memory(key)}
+	ctx := o.left.trigger.at(key, w, o.memory(key))
 	var r window.Result
 	if d == window.EventTime {
 		r = o.cfg.Left.Trigger.OnEventTime(t, w, ctx)
@@ -390,8 +402,8 @@ func (o *windows[K, A, B, U]) forget(key statebackend.Key, w, home window.Window
 // failed names the operator and the window or row in an error of a user's function.
 func (o *windows[K, A, B, U]) failed(p any, err error, row func() (any, int64)) error {
 	v, t := row()
-	if o.failing != nil {
-		v, t = *o.failing, o.now.Time
+	if o.isFailing {
+		v, t = o.failing, o.moment.Time
 	}
 	return operator.RowError(o.ctx, p, err, v, t)
 }

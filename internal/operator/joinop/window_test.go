@@ -138,6 +138,14 @@ func TestCoGroupTriggers(t *testing.T) {
 	g := window.GlobalWindow
 	expectGroups(t, h, group{"a", g.Start, g.End, " 1 2", " 3"})
 
+	h = opened(t, coGroupOp(t, window.Global().Trigger(window.OnEventTime())), 0)
+	feedLeft(t, h, left("a", 1, 5))
+	feedRight(t, h, right("a", 2, 7))
+	must(t, h.Watermark(1000))
+	expectGroups(t, h)
+	must(t, h.End(2)) // the global window ends with the input
+	expectGroups(t, h, group{"a", g.Start, g.End, " 1", " 2"})
+
 	h = opened(t, coGroupOp(t, window.Session(10*ms).Trigger(window.OnEventTime().Early(window.OnCount(2)))), 0)
 	feedLeft(t, h, left("a", 1, 0))
 	feedRight(t, h, right("a", 2, 20))
