@@ -390,13 +390,7 @@ func TestRandomAnswers(t *testing.T) {
 				answerOne()
 			}
 			b.take()
-			got := b.log
-			if unordered {
-				sortBetweenMarks(got)
-				sortBetweenMarks(want)
-			}
-			got, want = lastOfRuns(got), lastOfRuns(want)
-			if !slices.Equal(got, want) {
+			if got, want := canonical(b.log, unordered), canonical(want, unordered); !slices.Equal(got, want) {
 				rt.Fatalf("got %q, want %q", got, want)
 			}
 			b.must(b.op.Finish())
@@ -415,6 +409,14 @@ func inBubble(t *testing.T, f func(t *testing.T)) {
 	if p != nil {
 		panic(p)
 	}
+}
+
+// canonical brings a log into the form in which all right ones are equal.
+func canonical(log []string, unordered bool) []string {
+	if unordered {
+		sortBetweenMarks(log)
+	}
+	return lastOfRuns(log)
 }
 
 func isMark(s string) bool { return strings.HasPrefix(s, "watermark") }
