@@ -225,7 +225,7 @@ func TestKeyedBroadcast(t *testing.T) {
 	must(t, h.End(2))
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -244,3 +244,12 @@ func Values[T any](rows []Row[T]) []T {
 	}
 	return out
 }
+
+// Discard releases what has been emitted since the last call, for benchmarks.
+func (h *Harness) Discard() {
+	for i, b := range h.main {
+		b.Release()
+		h.main[i] = nil
+	}
+	h.main = h.main[:0]
+}
