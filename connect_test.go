@@ -232,7 +232,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-type caser struct{ upper bool }
+type caser struct{}
 
 var upperState = state.BroadcastOf[int, bool]("upper")
 

@@ -125,7 +125,7 @@ func (g *running) AssignSplits(a *rpc.SplitAssign) {
 func (g *running) AlignTo(a *rpc.AlignTo) {
 	for _, t := range g.tasks {
 		if t.id.Vertex == a.Vertex {
-			var own int64 = event.NoTime
+			own := event.NoTime
 			if t.id.Subtask == a.Slowest {
 				own = a.SlowestMax
 			}

@@ -217,12 +217,12 @@ type (
 )
 
 // Tasks lists the tasks that Deploy gives to its receiver, by vertex, then subtask.
-func (d *Deploy) Tasks() []ids.TaskID {
+func (b *Deploy) Tasks() []ids.TaskID {
 	var out []ids.TaskID
-	for v, workers := range d.Placement {
+	for v, workers := range b.Placement {
 		for s, w := range workers {
-			if w == d.Self {
-				out = append(out, ids.TaskID{Vertex: ids.VertexID(v), Subtask: int32(s), Attempt: d.Attempt})
+			if w == b.Self {
+				out = append(out, ids.TaskID{Vertex: ids.VertexID(v), Subtask: int32(s), Attempt: b.Attempt})
 			}
 		}
 	}
@@ -230,8 +230,8 @@ func (d *Deploy) Tasks() []ids.TaskID {
 }
 
 // Option returns the value of an option and whether it is set.
-func (d *Deploy) Option(key string) (string, bool) {
-	for _, o := range d.Options {
+func (b *Deploy) Option(key string) (string, bool) {
+	for _, o := range b.Options {
 		if o.Key == key {
 			return o.Value, true
 		}
