@@ -2,6 +2,7 @@ package keyedstate
 
 import (
 	"bytes"
+	"slices"
 	"unsafe"
 
 	"github.com/weir-stream/weir/internal/errs"
@@ -14,6 +15,18 @@ type Store struct {
 	backend statebackend.Keyed
 	at      *Place
 	nsWidth int
+	// touch holds the first states that can be told of the keys to come. Telling more of them costs more than it saves:
+	// not every state is used for every row.
+	touch []statebackend.Toucher
+}
+
+const touchStates = 2
+
+// Touch tells the first states which keys come next.
+func (s *Store) Touch(hashes []uint64) {
+	for _, t := range s.touch {
+		t.Touch(hashes)
+	}
 }
 
 // Place is the key and the namespace at work. Several stores may share one.
@@ -48,6 +61,9 @@ func (s *Store) descriptor(spec state.Spec) statebackend.Descriptor {
 // OpenValue implements state.Store.
 func (s *Store) OpenValue(spec state.Spec) (state.RawValue, error) {
 	v, err := s.backend.Value(s.descriptor(spec))
+	if t, ok := v.(statebackend.Toucher); ok && err == nil && len(s.touch) < touchStates && !slices.Contains(s.touch, t) {
+		s.touch = append(s.touch, t)
+	}
 	return &value{at: s.at, name: spec.Name, v: v}, err
 }
 

@@ -85,6 +85,9 @@ func (k *Keyed[K]) Key() (key K, ok bool) {
 	return k.key, true
 }
 
+// touchRows is how many rows ahead states are told of their keys: enough to keep a core's misses in flight.
+const touchRows = 64
+
 // KeyedRows returns the input of a stream that is keyed by key.
 func KeyedRows[K, T any](k *Keyed[K], key func(T) K, f func(row *T) error) Input {
 	batch := keyedstate.NewBatch(k.codec)
@@ -97,6 +100,9 @@ func KeyedRows[K, T any](k *Keyed[K], key func(T) K, f func(row *T) error) Input
 		return nil
 	}
 	each := func(i int, row *T) error {
+		if i%touchRows == 0 && k.store != nil {
+			k.store.Touch(hashes[i:min(i+touchRows, len(hashes))])
+		}
 		k.Place.At(hashes[i], batch.Bytes(i))
 		k.key, k.decoded = keys[i], true
 		return f(row)

@@ -304,3 +304,16 @@ func (v *valueState) All(f func(key statebackend.Key, ns, value []byte) bool) {
 }
 
 func (v *valueState) Len() int { return v.t.Len() }
+
+// Touch implements statebackend.Toucher.
+func (v *valueState) Touch(hashes []uint64) {
+	if v.ns != 0 {
+		return
+	}
+	var cells [touchRows]unsafe.Pointer
+	for len(hashes) > 0 {
+		n := min(len(hashes), touchRows)
+		v.t.touch(hashes[:n], cells[:n])
+		hashes = hashes[n:]
+	}
+}
