@@ -108,9 +108,10 @@ func (o *windows[K, A, B, U]) arm() {
 		o.alarm()
 	}
 	o.alarmAt = o.next
-	o.alarm = o.ctx.Timers.At(o.next, func(now int64) error {
+	// Timers for the present millisecond wait: rows of it may still come, and belong to windows that end with it.
+	o.alarm = o.ctx.Timers.At(o.next+1, func(now int64) error {
 		o.alarm, o.alarmAt, o.next = nil, math.MaxInt64, math.MaxInt64
-		if err := o.advance(window.ProcessingTime, now); err != nil {
+		if err := o.advance(window.ProcessingTime, now-1); err != nil {
 			return err
 		}
 		if at, ok := o.timers[window.ProcessingTime].NextTime(); ok {
