@@ -60,8 +60,8 @@ func TestDefaults(t *testing.T) {
 	if got := c.Get(config.BufferTimeout); got != 10*time.Millisecond {
 		t.Errorf("buffer timeout %v", got)
 	}
-	if got := c.Get(config.SegmentSize); got != 32768 {
-		t.Errorf("segment size %d", got)
+	if got := c.Get(config.HeartbeatTimeout); got != 50*time.Second {
+		t.Errorf("heartbeat timeout %v", got)
 	}
 	if c.IsSet(config.BufferTimeout) {
 		t.Error("nothing was set")
@@ -101,7 +101,7 @@ func must(t *testing.T, err error) {
 }
 
 func TestMessages(t *testing.T) {
-	c := config.NewRegistry(append(config.Core(), config.Int("s3.secret-key", 1, "A secret."))...).New()
+	c := config.NewRegistry(append(config.Core(), config.Between(config.Bytes("segment.size", 32*config.KB, "A size."), 4*config.KB, 1*config.MB), config.Int("s3.secret-key", 1, "A secret."))...).New()
 	for _, x := range []struct{ flag, want string }{
 		{"parallelism.defualt=4", "config.unknown-key: -D: there is no option \"parallelism.defualt\".\n  Did you mean \"parallelism.default\"?"},
 		{"Parallelism.Default=4", "config.unknown-key: -D: there is no option \"Parallelism.Default\".\n  Did you mean \"parallelism.default\"?"},
@@ -110,8 +110,8 @@ func TestMessages(t *testing.T) {
 		{"parallelism.default", "config.invalid: -D: \"parallelism.default\" is no setting.\n  Write -D key=value, such as -D parallelism.default=4."},
 		{"=4", "config.invalid: -D: \"=4\" is no setting.\n  Write -D key=value, such as -D parallelism.default=4."},
 		{"parallelism.default=0", "config.invalid: -D: parallelism.default = \"0\": want a whole number between 1 and 32768.\n  Without a setting it is 1."},
-		{"taskmanager.memory.segment-size=2 mb", "config.invalid: -D: taskmanager.memory.segment-size = \"2 mb\": want a size with its unit, such as 64 kb, 32 mb or 1 gb, between 4 kb and 1 mb.\n  Without a setting it is 32 kb."},
-		{"execution.runtime-mode=FAST", "config.invalid: -D: execution.runtime-mode = \"FAST\": want one of STREAMING, BATCH, AUTOMATIC.\n  Without a setting it is STREAMING."},
+		{"segment.size=2 mb", "config.invalid: -D: segment.size = \"2 mb\": want a size with its unit, such as 64 kb, 32 mb or 1 gb, between 4 kb and 1 mb.\n  Without a setting it is 32 kb."},
+		{"env.log.level=FAST", "config.invalid: -D: env.log.level = \"FAST\": want one of DEBUG, INFO, WARN, ERROR.\n  Without a setting it is INFO."},
 		{"s3.secret-key=hunter2", "config.invalid: -D: s3.secret-key = \"***\": want a whole number.\n  Without a setting it is 1."},
 	} {
 		if err := c.SetFlag(x.flag); err == nil || err.Error() != x.want {

@@ -12,9 +12,6 @@ var (
 	OperatorChaining = Bool("pipeline.operator-chaining.enabled", true,
 		"Run operators that are connected subtask by subtask in one task, where they call each other directly. Without it, each operator has tasks of its own: slower, and easier to measure.")
 
-	RuntimeMode = Enum("execution.runtime-mode", "STREAMING", []string{"STREAMING", "BATCH", "AUTOMATIC"},
-		"STREAMING runs all tasks at once and emits as rows come. BATCH needs bounded sources and emits final results only. AUTOMATIC is BATCH if every source is bounded.")
-
 	// BufferTimeout is 100 ms in Flink.
 	BufferTimeout = Duration("execution.buffer-timeout.interval", 10*time.Millisecond,
 		"How long a row may wait for its batch to fill before it is sent to the next task. 0 ms sends after each batch that was read. An input that has run dry flushes at once.")
@@ -25,8 +22,9 @@ var (
 	BatchRows = Between(Int("execution.batch-size", 0,
 		"Rows a batch at most; 0 is the best size for the type of row. For tests: results must not depend on it."), 0, 512)
 
-	AutoWatermarkInterval = Duration("pipeline.auto-watermark-interval", 200*time.Millisecond,
-		"How often sources emit the watermark they have reached when no batch carries it along. 0 ms switches periodic watermarks off.")
+	// AutoWatermarkInterval is 200 ms in Flink, where a watermark does not wait for the rows in front of it.
+	AutoWatermarkInterval = Duration("pipeline.auto-watermark-interval", 0,
+		"How often at most a source sends its watermark while rows keep coming. 0 ms sends it behind each batch of rows. When there is nothing to read it is sent at once.")
 
 	TaskCancelInterval = Duration("task.cancellation.interval", 30*time.Second,
 		"A task that was told to stop and still runs is reported this often, with the stack of the function that does not return.")
@@ -34,20 +32,8 @@ var (
 	TaskCancelTimeout = Duration("task.cancellation.timeout", 3*time.Minute,
 		"A task that still runs so long after it was told to stop is fatal for its worker process. 0 ms waits for ever.")
 
-	TaskSlots = AtLeast(Int("taskmanager.numberOfTaskSlots", 1,
-		"Slots of a worker. A slot runs one subtask of each operator of a slot sharing group. The embedded cluster makes as many as the job needs."), 1)
-
-	SegmentSize = Between(Bytes("taskmanager.memory.segment-size", 32*KB,
-		"Bytes a batch at most, as far as rows can be divided: a single row may be larger."), 4*KB, 1*MB)
-
 	ProcessMemory = Bytes("taskmanager.memory.process.size", 0,
-		"Memory of a worker process, of which the Go runtime may use three quarters before it collects harder. 0 bytes takes the limit of the control group, or else of the machine.")
-
-	NetworkCompression = Enum("taskmanager.network.compression.codec", "NONE", []string{"NONE", "S2", "ZSTD"},
-		"How batches between processes are compressed. S2 pays when the network is slower than some 500 MB/s.")
-
-	DetailedNetworkMetrics = Bool("taskmanager.network.detailed-metrics", false,
-		"Report the length of the queue of every channel, too. Expensive at a high parallelism.")
+		"Memory of the process, of which the Go runtime may use three quarters before it collects garbage harder. 0 bytes takes the limit of the control group, or else the machine's memory. The environment variables GOMEMLIMIT and GOGC win.")
 
 	HeartbeatInterval = Duration("heartbeat.interval", 10*time.Second,
 		"How often JobManager and workers tell each other that they live.")
@@ -81,8 +67,8 @@ var (
 
 // Core returns the options of the engine. The slice is the caller's.
 func Core() []Any {
-	return []Any{JobName, Parallelism, OperatorChaining, RuntimeMode, BufferTimeout, BufferTimeoutEnabled, BatchRows, AutoWatermarkInterval,
-		TaskCancelInterval, TaskCancelTimeout, TaskSlots, SegmentSize, ProcessMemory, NetworkCompression, DetailedNetworkMetrics,
+	return []Any{JobName, Parallelism, OperatorChaining, BufferTimeout, BufferTimeoutEnabled, BatchRows, AutoWatermarkInterval,
+		TaskCancelInterval, TaskCancelTimeout, ProcessMemory,
 		HeartbeatInterval, HeartbeatTimeout, MetricsAddress, MetricsDelimiter, MetricsScopeJobManager, MetricsScopeJobManagerJob,
 		MetricsScopeTaskManager, MetricsScopeTaskManagerJob, MetricsScopeTask, MetricsScopeOperator, LogLevel}
 }

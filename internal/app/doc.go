@@ -4,6 +4,7 @@
 //	program.go     what the facade hands in, and the job graph that follows from it
 //	launch.go      taskmanager.Launcher: tasks, inboxes and outputs of one worker, out of the execution graph
 //	running.go     taskmanager.Running: the tasks of one worker while they run
+//	stuck.go       complaints about tasks that do not stop
 //	enumerators.go jobmanager.Enumerators: the splits of the plan's sources
 //	embedded.go    a job with its one worker in this process
 //	cluster.go     a job over worker processes: the coordinating side and the worker's side

@@ -75,6 +75,9 @@ func (e *enumerator) next(subtask int) (s connector.Split, ok, done bool, wait t
 		if e.inner, err = e.make(); err != nil {
 			return s, false, false, 0, e.failed(err)
 		}
+		if e.inner == nil {
+			return s, false, false, 0, errs.New(errs.CodeSource, errs.ClassFailJob, e.name, "the source has returned no enumerator and no error")
+		}
 	}
 	s, ok, done, wait, err = e.inner.Next(subtask)
 	return s, ok, done, wait, e.failed(err)

@@ -36,6 +36,7 @@ func (l *launcher) Launch(ctx context.Context, d taskmanager.Deployment, r taskm
 		return nil, err
 	}
 	b := &builder{launcher: l, x: x, deployment: d, reporter: r, running: newRunning(l.world, x, r), inboxes: map[int]*exchange.Inbox{}}
+	b.running.complainEvery = l.plan.Config.Get(config.TaskCancelInterval)
 	if err := b.checkPlacement(); err != nil {
 		return nil, err
 	}
@@ -138,7 +139,8 @@ func (b *builder) task(at int, id ids.TaskID) error {
 	b.running.add(id, head != nil && head.Drift > 0, task.Config{
 		ID: id, Job: b.plan.Job.Name, Vertex: v.Name, Parallelism: v.Parallelism, Ops: ops, OnSide: b.sideHook(v),
 		Inbox: b.inboxes[at], Gates: gates, BatchRows: conf.Get(config.BatchRows), BufferTimeout: timeout,
-		Clock: b.world.Clock, Log: b.world.Log, FS: b.world.FS,
+		WatermarkInterval: conf.Get(config.AutoWatermarkInterval),
+		Clock:             b.world.Clock, Log: b.world.Log, FS: b.world.FS,
 		OpenState: func(c statebackend.Config) (statebackend.Keyed, error) { return paged.NewBackend(c, nil), nil },
 	})
 	return nil
@@ -287,8 +289,11 @@ func partitionOf(e *graph.JobEdge, subtask, n int) (exchange.Partition, error) {
 		if !ok {
 			return exchange.Partition{}, errs.New(errs.CodeBug, errs.ClassBug, e.Edge.Type, "a custom partition holds %T", p.Fn)
 		}
-		choose := make()
+		var choose operator.Chooser // made in the task, since making it runs user code
 		return exchange.Custom(func(b event.Batch, targets []int32) error {
+			if choose == nil {
+				choose = make()
+			}
 			choose(b, n, targets)
 			return nil
 		}), nil

@@ -5,6 +5,8 @@ import (
 	"runtime/pprof"
 	"strconv"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/weir-stream/weir/connector"
 	"github.com/weir-stream/weir/internal/errs"
@@ -30,6 +32,9 @@ type running struct {
 	left     sync.WaitGroup
 	done     chan struct{}
 	started  bool
+	// complainEvery is the time between complaints about tasks that do not stop; 0 makes none.
+	complainEvery time.Duration
+	complaining   bool
 }
 
 type runningTask struct {
@@ -37,7 +42,8 @@ type runningTask struct {
 	task *task.Task
 	name string
 	// ops names the operators of the chain.
-	ops []string
+	ops   []string
+	ended atomic.Bool
 }
 
 func newRunning(w World, x *graph.ExecutionGraph, r taskmanager.Reporter) *running {
@@ -96,6 +102,7 @@ func (g *running) run(t *runningTask) {
 	labels := pprof.Labels("job", g.x.Job.Name, "vertex", t.name, "subtask", strconv.Itoa(int(t.id.Subtask)))
 	pprof.Do(g.ctx, labels, func(context.Context) {
 		err := t.task.Run()
+		t.ended.Store(true)
 		g.reporter.Metrics(g.metrics(t)...)
 		switch {
 		case err == nil:
@@ -146,6 +153,11 @@ func (g *running) Cancel(error) {
 		}
 		g.mesh.abort(errs.Canceled)
 		close(g.done)
+		return
+	}
+	if every := g.complainEvery; every > 0 && !g.complaining {
+		g.complaining = true
+		go g.complain(every)
 	}
 }
 

@@ -16,8 +16,8 @@ func TestRead(t *testing.T) {
 	for _, c := range []struct{ name, yaml, want string }{
 		{"flat", "parallelism.default: 4\npipeline.name: flights\n", "parallelism.default: 4\npipeline.name: flights\n"},
 		{"nested", "parallelism:\n  default: 4\nexecution:\n  buffer-timeout:\n    interval: 5 ms\n", "execution.buffer-timeout.interval: 5 ms\nparallelism.default: 4\n"},
-		{"mixed, quoted, with comments", "# top\nexecution:\n  # inner\n  buffer-timeout.interval: \"5 ms\" # why\n  runtime-mode: batch\n",
-			"execution.buffer-timeout.interval: 5 ms\nexecution.runtime-mode: batch\n"},
+		{"mixed, quoted, with comments", "# top\nexecution:\n  # inner\n  buffer-timeout.interval: \"5 ms\" # why\n  batch-size: 7\n",
+			"execution.batch-size: 7\nexecution.buffer-timeout.interval: 5 ms\n"},
 		{"one entry in braces", "parallelism: {default: 4}\n", "parallelism.default: 4\n"},
 		{"lists", "names: [a, b c]\n", "names: a;b c\n"},
 		{"block list", "names:\n- a\n- 1\n", "names: a;1\n"},

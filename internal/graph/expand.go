@@ -112,7 +112,7 @@ func (x *ExecutionGraph) placeSlots(cl Cluster) error {
 			each = append(each, fmt.Sprintf("%q %d", g, need[g]))
 		}
 		return errs.New("graph.slots", errs.ClassRetry, "", "the job needs %d slots (by slot sharing group: %s), the cluster has %d.\n"+
-			"  Lower the parallelism, raise taskmanager.numberOfTaskSlots, or start more workers.",
+			"  Lower the parallelism or start more workers.",
 			total, strings.Join(each, ", "), workers*cl.SlotsPerWorker)
 	}
 	turn := 0 // whose turn it is to get one slot more than the others

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"github.com/weir-stream/weir/connector"
 	"github.com/weir-stream/weir/internal/clock"
@@ -177,6 +178,8 @@ type Context struct {
 	Subtask, Parallelism int
 	// BatchRows bounds the rows of a batch; 0 is the default of the row type.
 	BatchRows int
+	// WatermarkInterval is how often at most a source sends its watermark while rows keep coming; 0 is behind each batch.
+	WatermarkInterval time.Duration
 	// Now returns the processing time in ms. It is cheap enough once a batch, not once a row.
 	Now func() int64
 	// Timers schedules processing-time callbacks.

@@ -36,6 +36,12 @@ type Process struct {
 	CreateFile func(name string) (io.WriteCloser, error)
 	// Interrupts returns a context that ends at the first SIGINT or SIGTERM; a second one kills the process.
 	Interrupts func(ctx context.Context) (context.Context, context.CancelFunc)
+	// Memory returns how many bytes of memory the process may have: the limit of its control group, or else what the machine
+	// has; 0 if that is unknown.
+	Memory func() int64
+	// Tune tells the Go runtime how much memory it may use and how much garbage it may let gather, in percent of what lives.
+	// What the environment says (GOMEMLIMIT, GOGC) wins. May be nil.
+	Tune func(memory int64, garbage int)
 	// Exit ends the process.
 	Exit func(code int)
 }
@@ -70,7 +76,9 @@ func Self() *Process {
 			context.AfterFunc(ctx, stop) // the next signal has its default effect again
 			return ctx, stop
 		},
-		Exit: os.Exit,
+		Memory: func() int64 { return memory(os.ReadFile) },
+		Tune:   tune,
+		Exit:   os.Exit,
 	}
 }
 

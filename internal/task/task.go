@@ -41,6 +41,8 @@ type Config struct {
 	// BufferTimeout bounds how long a row waits for others; 0 flushes behind each event, and a negative one never before
 	// the end.
 	BufferTimeout time.Duration
+	// WatermarkInterval is how often at most a source sends its watermark while rows keep coming; 0 is behind each batch.
+	WatermarkInterval time.Duration
 	// Clock is the processing time.
 	Clock clock.Clock
 	// Log is the job's logger.
@@ -237,7 +239,8 @@ func (t *Task) context(i int) *operator.Context {
 			groups := keygroup.RangeOf(int(t.cfg.ID.Subtask), t.cfg.Parallelism)
 			return t.cfg.OpenState(statebackend.Config{KeyWidth: keyWidth, Groups: groups})
 		},
-		FS: t.cfg.FS, Clock: t.cfg.Clock, Side: t.side(i),
+		WatermarkInterval: t.cfg.WatermarkInterval,
+		FS:                t.cfg.FS, Clock: t.cfg.Clock, Side: t.side(i),
 	}
 }
 

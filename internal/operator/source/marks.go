@@ -53,6 +53,27 @@ func (o *reader[T]) tick() error {
 	return nil
 }
 
+// tickOften is tick behind a batch of rows, which many are: it may leave the watermark for later.
+func (o *reader[T]) tickOften() error {
+	if every := o.ctx.WatermarkInterval.Milliseconds(); every > 0 {
+		now := o.ctx.Now()
+		if now-o.sent < every {
+			return nil
+		}
+		o.sent = now
+	}
+	return o.tick()
+}
+
+// Backpressured implements operator.PressureListener: a split whose rows are not read because nobody takes them is not idle.
+func (o *reader[T]) Backpressured(on bool) error {
+	o.marks.Block(on, o.ctx.Now())
+	if on {
+		return nil
+	}
+	return o.tick()
+}
+
 // waitIdle makes a reader without splits idle after the idle time. Until then it holds the watermark back, since the split
 // that it waits for may be an old one.
 func (o *reader[T]) waitIdle() {

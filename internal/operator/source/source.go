@@ -40,6 +40,8 @@ type reader[T any] struct {
 	pause  []watermark.SplitID
 	resume []watermark.SplitID
 	timer  func() // cancels the idle timer, nil if none is set
+	sent   int64  // when a watermark was sent last, for Context.WatermarkInterval
+	closed bool
 }
 
 func (o *reader[T]) Open(ctx *operator.Context, out operator.Collector) error {
@@ -84,7 +86,7 @@ func (o *reader[T]) Step() (operator.SourceStatus, error) {
 		return operator.SourceWaiting, o.tick()
 	case connector.Done:
 		if o.last {
-			return operator.SourceFinished, o.flushSides()
+			return operator.SourceFinished, o.finish()
 		}
 		if !o.asked {
 			o.want = true
@@ -144,10 +146,21 @@ func (o *reader[T]) emit(rec *event.Records[T], id string) error {
 	if err := o.em.Send(rec); err != nil {
 		return err
 	}
-	if err := o.tick(); err != nil {
+	if err := o.tickOften(); err != nil {
 		return err
 	}
 	return o.align()
+}
+
+// finish sends what is held back. The final watermark, which the task sends, comes from an input that is active.
+func (o *reader[T]) finish() error {
+	if o.idle {
+		o.idle = false
+		if err := o.ctx.EmitIdle(false); err != nil {
+			return err
+		}
+	}
+	return o.flushSides()
 }
 
 // The event times that a row may have: years 1 to 9999. Others are a mistake somewhere (seconds taken for ms, a default
@@ -293,10 +306,9 @@ func (o *reader[T]) Close() error {
 	o.em.Drop()
 	o.noTime.Drop()
 	o.bad.Drop()
-	if o.r == nil {
+	if o.r == nil || o.closed {
 		return nil
 	}
-	r := o.r
-	o.r = nil
-	return o.failed("close", r.Close())
+	o.closed = true // o.r stays, since a Wait that was started may only now come to it
+	return o.failed("close", o.r.Close())
 }
