@@ -143,20 +143,20 @@ func run(p *proc.Process, f *Flags, plan *app.Plan) int {
 		result, err = app.Run(ctx, world(p, plan), plan, app.RunOptions{Progress: v.show})
 	}
 	v.done()
+	code := exitOK
+	switch {
+	case errs.IsCanceled(err):
+		code = fail(p.Stderr, exitCanceled, err)
+	case err != nil:
+		code = fail(p.Stderr, exitFailed, err) // before the figures, which are of a job that went wrong
+	}
 	if f.Progress != "none" {
 		summary(p.Stderr, result)
 	}
-	switch {
-	case err == nil:
-		if plan.AtEnd != nil {
-			plan.AtEnd(result)
-		}
-		return exitOK
-	case errs.IsCanceled(err):
-		return fail(p.Stderr, exitCanceled, err)
-	default:
-		return fail(p.Stderr, exitFailed, err)
+	if err == nil && plan.AtEnd != nil {
+		plan.AtEnd(result)
 	}
+	return code
 }
 
 func world(p *proc.Process, plan *app.Plan) app.World {
