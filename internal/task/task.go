@@ -171,13 +171,13 @@ func (t *Task) Run() (err error) {
 }
 
 // afterCancel replaces what failed after Cancel: user code that was told to stop may return anything, and whoever asked
-// for the end does not want to hear of a failure.
+// for the end does not want to hear of a failure, least of all in front of the one that ended the job.
 func (t *Task) afterCancel(err error) error {
 	if err == nil || !t.canceled.Load() {
 		return err
 	}
 	if !errs.IsCanceled(err) && !errors.Is(err, context.Canceled) {
-		t.cfg.Log.Warn("failed while it was being cancelled", "task", t.place, "err", err)
+		t.cfg.Log.Debug("failed while it was being cancelled", "task", t.place, "err", err)
 	}
 	return errs.Canceled
 }
@@ -271,7 +271,7 @@ func (t *Task) close(err error) error {
 			err = cerr
 			t.cancel()
 		case !errs.IsCanceled(cerr):
-			t.cfg.Log.Warn("a further failure of a task that has failed", "task", t.place, "err", cerr)
+			t.cfg.Log.Debug("a further failure of a task that has failed", "task", t.place, "err", cerr)
 		}
 	}
 	t.cancel()
