@@ -64,6 +64,10 @@ func RunWorkers(ctx context.Context, w World, plan *Plan, p Processes, opt RunOp
 	fleet, err = deploy.Start(deploy.Config{Executable: p.Executable, Args: p.Args, Environ: p.Environ, Workers: workers,
 		ControlAddr: listener.Addr(), Authority: authority, Stdout: p.Stdout, Stderr: p.Stderr, Clock: w.Clock, Exited: run.master.WorkerExited})
 	if err != nil {
+		// The master must have its end all the same: it is told of the exits of those that were started.
+		ended, cancel := context.WithCancel(ctx)
+		cancel()
+		_, _ = run.master.Run(ended)
 		return nil, err
 	}
 	defer fleet.Close(shutdownPatience)
@@ -83,17 +87,11 @@ func serveControl(ctx context.Context, w World, p Processes, a *rpc.Authority) (
 	return rpc.Serve(l, rpc.Endpoint{Identity: identity, Clock: w.Clock})
 }
 
-// RunWorker is the life of a worker process: it serves the master that has started it until that ends it.
+// RunWorker is the life of a worker process: it serves the master that has started it until that ends it. The caller
+// watches child.ParentGone.
 func RunWorker(ctx context.Context, w World, plan *Plan, child *deploy.Child, p Processes, pid int, exit func(code int)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	go func() {
-		select {
-		case <-child.ParentGone():
-			exit(exitOrphan)
-		case <-ctx.Done():
-		}
-	}()
 	listener, err := p.Network.Listen(ctx, ":0")
 	if err != nil {
 		return err
@@ -119,6 +117,8 @@ func RunWorker(ctx context.Context, w World, plan *Plan, child *deploy.Child, p 
 
 // Exit codes of worker processes.
 const (
-	exitOrphan = 3
-	exitStuck  = 4
+	// ExitOrphan: the coordinating process has died.
+	ExitOrphan = 3
+	// exitStuck: tasks did not stop within the cancellation timeout.
+	exitStuck = 4
 )

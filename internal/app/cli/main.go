@@ -36,6 +36,16 @@ const (
 
 // Main runs a program and returns its exit code.
 func Main(p *proc.Process, build Build) int {
+	child, err := deploy.FromEnv()
+	if err != nil {
+		return fail(p.Stderr, exitFailed, err)
+	}
+	if child != nil {
+		go func() { // from the very beginning, since build may take its time; lives as long as the process
+			<-child.ParentGone()
+			p.Exit(app.ExitOrphan)
+		}()
+	}
 	f, err := Parse(p.Args)
 	if err != nil {
 		return fail(p.Stderr, exitUsage, err)
@@ -66,10 +76,7 @@ func Main(p *proc.Process, build Build) int {
 		fmt.Fprintln(p.Stderr, w)
 	}
 	tune(p, f, plan.Config)
-	child, err := deploy.FromEnv()
 	switch {
-	case err != nil:
-		return fail(p.Stderr, exitFailed, err)
 	case child != nil:
 		return work(p, f, plan, child)
 	case f.Explain != "":
