@@ -13,9 +13,11 @@ import (
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/fs"
 	"github.com/weir-stream/weir/internal/graph"
+	"github.com/weir-stream/weir/internal/netx"
 	"github.com/weir-stream/weir/internal/operator"
 	"github.com/weir-stream/weir/internal/operator/basic"
 	"github.com/weir-stream/weir/internal/operator/sink"
+	"github.com/weir-stream/weir/internal/proc"
 	"github.com/weir-stream/weir/internal/xsync"
 )
 
@@ -101,7 +103,7 @@ func (e *Env) ended(r *app.Result) {
 }
 
 func (e *Env) world() app.World {
-	return app.World{Clock: clock.Real{}, FS: app.Files(fs.Real{}), Log: slog.Default()}
+	return app.World{Clock: clock.Real{}, FS: app.Files(fs.Real{}), Log: slog.Default(), Network: netx.Real{}, Host: proc.Self().Host}
 }
 
 // Collect runs the job of the stream's environment and yields the stream's rows as they come, in no particular order. The

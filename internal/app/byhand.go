@@ -47,7 +47,7 @@ func NewByHand(w World, plan *Plan, opt HandOptions) (*ByHand, error) {
 		cancel()
 		return nil, err
 	}
-	h.running = newRunning(w, x, h)
+	h.running = newRunning(w, x, h, nil)
 	b := &builder{launcher: &launcher{world: w, plan: plan, depth: handDepth, onSide: opt.OnSide}, x: x, reporter: h,
 		running: h.running, inboxes: map[int]*exchange.Inbox{}}
 	for _, t := range x.Tasks {

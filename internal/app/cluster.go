@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/weir-stream/weir/config"
 	"github.com/weir-stream/weir/internal/deploy"
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/ids"
@@ -29,6 +30,9 @@ type Processes struct {
 	Rand io.Reader
 }
 
+// anyPort is any free port of the loopback.
+const anyPort = "127.0.0.1:0"
+
 // secretBytes is the length of the secret of data connections.
 const secretBytes = 32
 
@@ -46,6 +50,11 @@ func RunWorkers(ctx context.Context, w World, plan *Plan, p Processes, opt RunOp
 		return nil, err
 	}
 	defer run.close()
+	seen, err := observe(ctx, w, plan, "", plan.Config.Get(config.MetricsAddress))
+	if err != nil {
+		return nil, err
+	}
+	defer seen.close()
 	authority, err := rpc.NewAuthority(p.Rand, w.Clock.Now())
 	if err != nil {
 		return nil, err
@@ -61,6 +70,7 @@ func RunWorkers(ctx context.Context, w World, plan *Plan, p Processes, opt RunOp
 	}
 	var fleet *deploy.Fleet
 	run.start(secret, func(w ids.WorkerID, reason string) { fleet.Kill(w, reason) })
+	run.reportJob(seen)
 	fleet, err = deploy.Start(deploy.Config{Executable: p.Executable, Args: p.Args, Environ: p.Environ, Workers: workers,
 		ControlAddr: listener.Addr(), Authority: authority, Stdout: p.Stdout, Stderr: p.Stderr, Clock: w.Clock, Exited: run.master.WorkerExited})
 	if err != nil {
@@ -101,7 +111,16 @@ func RunWorker(ctx context.Context, w World, plan *Plan, child *deploy.Child, p 
 	if err != nil {
 		return err
 	}
-	l := &launcher{world: w, plan: plan, data: &dataPlane{network: p.Network, listener: listener, rand: p.Rand}}
+	addr := ""
+	if plan.Config.Get(config.MetricsAddress) != "" {
+		addr = anyPort // the address itself is the master's
+	}
+	seen, err := observe(ctx, w, plan, string(child.Worker), addr)
+	if err != nil {
+		return err
+	}
+	defer seen.close()
+	l := &launcher{world: w, plan: plan, metrics: seen.worker, data: &dataPlane{network: p.Network, listener: listener, rand: p.Rand}}
 	cfg := workerConfig(child.Worker, w, plan, l)
 	cfg.PID, cfg.DataAddr = pid, listener.Addr().String()
 	cfg.OnStuck = func(tasks []ids.TaskID, _ string) {

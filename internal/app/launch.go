@@ -10,6 +10,7 @@ import (
 	"github.com/weir-stream/weir/internal/exchange"
 	"github.com/weir-stream/weir/internal/graph"
 	"github.com/weir-stream/weir/internal/ids"
+	"github.com/weir-stream/weir/internal/metrics"
 	"github.com/weir-stream/weir/internal/operator"
 	"github.com/weir-stream/weir/internal/rpc"
 	"github.com/weir-stream/weir/internal/statebackend"
@@ -23,6 +24,8 @@ type launcher struct {
 	world World
 	plan  *Plan
 	data  *dataPlane // nil in the embedded cluster
+	// metrics is the worker's group; nil if nothing is reported.
+	metrics *metrics.Group
 	// depth is how many batches a channel holds; 0 is the default.
 	depth int
 	// onSide is HandOptions.OnSide.
@@ -35,7 +38,7 @@ func (l *launcher) Launch(ctx context.Context, d taskmanager.Deployment, r taskm
 	if err != nil {
 		return nil, err
 	}
-	b := &builder{launcher: l, x: x, deployment: d, reporter: r, running: newRunning(l.world, x, r), inboxes: map[int]*exchange.Inbox{}}
+	b := &builder{launcher: l, x: x, deployment: d, reporter: r, running: newRunning(l.world, x, r, l.jobGroup(d.Job)), inboxes: map[int]*exchange.Inbox{}}
 	b.running.complainEvery = l.plan.Config.Get(config.TaskCancelInterval)
 	if err := b.checkPlacement(); err != nil {
 		return nil, err
@@ -136,7 +139,7 @@ func (b *builder) task(at int, id ids.TaskID) error {
 	if err != nil {
 		return err
 	}
-	b.running.add(id, head != nil && head.Drift > 0, task.Config{
+	b.running.add(id, traits{aligned: head != nil && head.Drift > 0, remote: b.mesh != nil, vertex: v}, task.Config{
 		ID: id, Job: b.plan.Job.Name, Vertex: v.Name, Parallelism: v.Parallelism, Ops: ops, OnSide: b.sideHook(v),
 		Inbox: b.inboxes[at], Gates: gates, BatchRows: conf.Get(config.BatchRows), BufferTimeout: timeout,
 		WatermarkInterval: conf.Get(config.AutoWatermarkInterval),
@@ -144,6 +147,14 @@ func (b *builder) task(at int, id ids.TaskID) error {
 		OpenState: func(c statebackend.Config) (statebackend.Keyed, error) { return paged.NewBackend(c, nil), nil },
 	})
 	return nil
+}
+
+// jobGroup returns where the tasks of a job report, or nil.
+func (l *launcher) jobGroup(job ids.JobID) *metrics.Group {
+	if l.metrics == nil {
+		return nil
+	}
+	return l.metrics.Job(metrics.JobVars{ID: job.String(), Name: l.plan.Job.Name})
 }
 
 // sideHook returns what watches the side outputs of a vertex, or nil.

@@ -8,6 +8,7 @@ import (
 	"github.com/weir-stream/weir/internal/clock"
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/graph"
+	"github.com/weir-stream/weir/internal/netx"
 	"github.com/weir-stream/weir/internal/operator/source"
 )
 
@@ -16,6 +17,10 @@ type World struct {
 	Clock clock.Clock
 	FS    connector.FileSystem
 	Log   *slog.Logger
+	// Network is where metrics are served. May be nil as long as metrics.address is not set.
+	Network netx.Network
+	// Host names this machine in metrics; "" is localhost.
+	Host string
 }
 
 // Program is a plan with what the process that starts it does with the rows sent to it.

@@ -48,9 +48,15 @@ func Run(ctx context.Context, w World, plan *Plan, opt RunOptions) (*Result, err
 		return nil, err
 	}
 	defer run.close()
+	seen, err := observe(ctx, w, plan, string(worker), plan.Config.Get(config.MetricsAddress))
+	if err != nil {
+		return nil, err
+	}
+	defer seen.close()
 	run.start(nil, nil)
+	run.reportJob(seen)
 	masterEnd, workerEnd := rpc.Pair()
-	conf := workerConfig(worker, w, plan, &launcher{world: w, plan: plan})
+	conf := workerConfig(worker, w, plan, &launcher{world: w, plan: plan, metrics: seen.worker})
 	if opt.MetricsEvery > 0 {
 		conf.MetricsInterval = opt.MetricsEvery
 	}

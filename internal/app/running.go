@@ -13,6 +13,7 @@ import (
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/graph"
 	"github.com/weir-stream/weir/internal/ids"
+	"github.com/weir-stream/weir/internal/metrics"
 	"github.com/weir-stream/weir/internal/operator"
 	"github.com/weir-stream/weir/internal/rpc"
 	"github.com/weir-stream/weir/internal/task"
@@ -24,7 +25,8 @@ type running struct {
 	world    World
 	x        *graph.ExecutionGraph
 	reporter taskmanager.Reporter
-	mesh     *mesh // nil in the embedded cluster
+	mesh     *mesh          // nil in the embedded cluster
+	reports  *metrics.Group // of the job; nil if nothing is reported
 	tasks    []*runningTask
 	byID     map[ids.TaskID]*runningTask
 	ctx      context.Context
@@ -46,26 +48,35 @@ type runningTask struct {
 	ended atomic.Bool
 }
 
-func newRunning(w World, x *graph.ExecutionGraph, r taskmanager.Reporter) *running {
-	g := &running{world: w, x: x, reporter: r, byID: map[ids.TaskID]*runningTask{}, done: make(chan struct{})}
+func newRunning(w World, x *graph.ExecutionGraph, r taskmanager.Reporter, m *metrics.Group) *running {
+	g := &running{world: w, x: x, reporter: r, reports: m, byID: map[ids.TaskID]*runningTask{}, done: make(chan struct{})}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	return g
 }
 
+// traits are what add has to know of a task besides its configuration.
+type traits struct {
+	aligned bool // a source with watermark alignment
+	remote  bool // some tasks of the job are in other processes
+	vertex  *graph.Vertex
+}
+
 // add adds a task. Only a source with watermark alignment reports its progress: it does so after nearly every batch.
-func (g *running) add(id ids.TaskID, aligned bool, cfg task.Config) {
+func (g *running) add(id ids.TaskID, is traits, cfg task.Config) {
 	t := &runningTask{id: id, name: operator.Place(cfg.Vertex, int(id.Subtask), cfg.Parallelism)}
 	for _, op := range cfg.Ops {
 		t.ops = append(t.ops, op.Name)
 	}
 	cfg.OnSplitWanted = func(op int) { g.reporter.RequestSplit(opRef(id, op)) }
-	if aligned {
+	if is.aligned {
 		cfg.OnProgress = func(op int, low int64, blocked bool) {
 			g.reporter.Progress(rpc.SourceProgress{Source: opRef(id, op), Watermark: low, Idle: low == event.MaxTime, Blocked: blocked})
 		}
 	}
 	cfg.Side = func(op int, payload []byte) error { return g.side(t, op, payload) }
+	report := g.prepare(id, is, &cfg)
 	t.task = task.New(cfg)
+	report(t.task)
 	g.tasks = append(g.tasks, t)
 	g.byID[id] = t
 }
@@ -92,6 +103,7 @@ func (g *running) Start() {
 func (g *running) await() {
 	g.left.Wait()
 	g.cancel()
+	g.closeMetrics()
 	g.mesh.close()
 	close(g.done)
 }
@@ -151,6 +163,7 @@ func (g *running) Cancel(error) {
 		for _, t := range g.tasks {
 			g.reporter.Phase(t.id, rpc.PhaseCanceled, nil)
 		}
+		g.closeMetrics()
 		g.mesh.abort(errs.Canceled)
 		close(g.done)
 		return

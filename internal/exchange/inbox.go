@@ -73,6 +73,8 @@ type Inbox struct {
 
 	idle, backpressured, working span
 
+	traffic Traffic
+
 	// chans is never resized; its elements are guarded by mu.
 	chans []channel
 
@@ -472,6 +474,9 @@ func (in *Inbox) offer(ch int, ev event.Event, force bool) offered {
 		panic(fmt.Sprintf("exchange: %s: %s on channel %d after its end", in.name, ev.Kind, ch))
 	}
 	c.push(ev)
+	if ev.Kind == event.KindBatch {
+		raise(&in.traffic.LocalIn, 1)
+	}
 	in.noteChannel(ch)
 	if in.pending.Load()&pendInput != 0 {
 		in.wake(waitInput, waitInput)
@@ -483,8 +488,8 @@ func (in *Inbox) offer(ch int, ev event.Event, force bool) offered {
 // excessMax bounds what a remote producer may force in beyond a channel's depth.
 const excessMax = 64
 
-// deliver is offer for a remote producer, whose mistakes are errors and no bugs.
-func (in *Inbox) deliver(ch int, ev event.Event, force bool) (offered, error) {
+// deliver is offer for a remote producer, whose mistakes are errors and no bugs. The event's frame took size bytes.
+func (in *Inbox) deliver(ch int, ev event.Event, size int64, force bool) (offered, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	c := &in.chans[ch]
@@ -500,6 +505,10 @@ func (in *Inbox) deliver(ch int, ev event.Event, force bool) (offered, error) {
 		return full, fmt.Errorf("%d batches ahead of barriers without credit", c.batches-c.depth)
 	}
 	c.push(ev)
+	if ev.Kind == event.KindBatch {
+		raise(&in.traffic.RemoteIn, 1)
+	}
+	raise(&in.traffic.BytesIn, size)
 	in.noteChannel(ch)
 	if in.pending.Load()&pendInput != 0 {
 		in.wake(waitInput, waitInput)

@@ -115,6 +115,7 @@ func (s *remoteSender) reserve(batch, force bool) ([]byte, error) {
 
 // queue hands a finished frame to the writer.
 func (s *remoteSender) queue(frame []byte) error {
+	raise(&s.from.traffic.BytesOut, int64(len(frame)))
 	l := s.link
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -143,6 +144,7 @@ func (s *remoteSender) sendBatch(buf []byte, b event.Batch, force bool) error {
 		h.raw = uint32(raw)
 		buf = append(buf[:headerLen], packed...)
 	}
+	raise(&s.from.traffic.Out, 1)
 	return s.queue(endFrame(buf, h))
 }
 
@@ -225,7 +227,7 @@ func (r *receiver) take(h header, payload []byte) error {
 			r.link.mu.Unlock()
 		}
 	}
-	how, err := r.in.deliver(r.ch, ev, h.flags&flagForced != 0)
+	how, err := r.in.deliver(r.ch, ev, headerLen+int64(h.length), h.flags&flagForced != 0)
 	if how != taken && ev.Batch != nil {
 		ev.Batch.Release()
 	}

@@ -62,12 +62,16 @@ func (s *localSender) Send(ev event.Event) error  { return s.send(ev, false) }
 func (s *localSender) Force(ev event.Event) error { return s.send(ev, true) }
 
 func (s *localSender) send(ev event.Event, force bool) error {
+	batch := ev.Kind == event.KindBatch
 	for {
 		if s.from.stopped.Load() {
 			return drop(ev, s.from.stopError())
 		}
 		switch s.to.offer(s.ch, ev, force) {
 		case taken:
+			if batch {
+				raise(&s.from.traffic.Out, 1)
+			}
 			return nil
 		case closed:
 			return drop(ev, errConsumerGone)

@@ -15,6 +15,8 @@ type Progress struct {
 	Phase string
 	// Tasks counts the tasks by phase.
 	Tasks map[string]int
+	// Workers counts those that are connected.
+	Workers int
 	// Operators are the last figures of every operator that has reported any, by vertex, operator, subtask.
 	Operators []rpc.OpMetrics
 }
@@ -26,6 +28,8 @@ type figures struct {
 		phase string
 		tasks map[ids.TaskID]string
 		ops   map[rpc.OpRef]rpc.OpMetrics
+		// workers counts those that are connected.
+		workers int
 	}
 }
 
@@ -52,6 +56,12 @@ func (f *figures) setTask(t ids.TaskID, phase string) {
 	f.mu.tasks[t] = phase
 }
 
+func (f *figures) setWorkers(n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mu.workers = n
+}
+
 func (f *figures) store(ops []rpc.OpMetrics) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -62,7 +72,7 @@ func (f *figures) store(ops []rpc.OpMetrics) {
 
 func (f *figures) progress() Progress {
 	f.mu.Lock()
-	p := Progress{Phase: f.mu.phase, Tasks: map[string]int{}, Operators: make([]rpc.OpMetrics, 0, len(f.mu.ops))}
+	p := Progress{Phase: f.mu.phase, Workers: f.mu.workers, Tasks: map[string]int{}, Operators: make([]rpc.OpMetrics, 0, len(f.mu.ops))}
 	for _, phase := range f.mu.tasks {
 		p.Tasks[phase]++
 	}

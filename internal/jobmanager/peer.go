@@ -97,6 +97,7 @@ func (m *Master) onDisconnect(p *peer, err error) {
 		return
 	}
 	delete(m.workers, p.worker)
+	m.figures.setWorkers(len(m.workers))
 	var cause *errs.Error
 	switch {
 	case p.bye:
@@ -113,6 +114,7 @@ func (m *Master) onDisconnect(p *peer, err error) {
 func (m *Master) lose(p *peer, cause *errs.Error) {
 	delete(m.peers, p)
 	delete(m.workers, p.worker)
+	m.figures.setWorkers(len(m.workers))
 	m.background.Go(func() { p.conn.Close() })
 	m.step(jobfsm.WorkerLost{Worker: p.worker, Cause: cause})
 }
@@ -153,6 +155,7 @@ func (m *Master) onHello(p *peer, h *rpc.Hello) {
 		m.expected[h.Worker] = true
 		p.worker, p.pid, p.addr = h.Worker, h.PID, h.DataAddr
 		m.workers[h.Worker] = p
+		m.figures.setWorkers(len(m.workers))
 		m.addrs[h.Worker] = h.DataAddr
 		m.step(jobfsm.WorkerJoined{Worker: h.Worker, Fingerprint: h.Fingerprint, Version: h.Version})
 	}

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"math"
+	"runtime/debug"
 	"runtime/metrics"
 	"time"
 )
@@ -11,96 +12,132 @@ import (
 type OperatorSource struct {
 	RowsIn, RowsOut           func() int64
 	Late, Bad, NoTime, Unread func() int64
-	WatermarkIn, WatermarkOut func() int64 // ms; the least integer = none yet
+	// WatermarkIn and WatermarkOut are in ms; the least integer is none yet, the greatest one the end.
+	WatermarkIn, WatermarkOut func() int64
+	// Low is the lowest watermark of an operator's subtasks.
+	Low func() int64
 }
 
 // ReportOperator reports an operator's figures under their names.
 func (g *Group) ReportOperator(s OperatorSource) {
-	for _, c := range []struct {
-		name  string
-		count func() int64
-		rated bool
-	}{
-		{NumRecordsIn, s.RowsIn, true}, {NumRecordsOut, s.RowsOut, true}, {NumLateRecordsDropped, s.Late, false},
-		{NumBadRecords, s.Bad, false}, {NumRecordsNoTime, s.NoTime, false}, {NumRecordsUnreadSide, s.Unread, false},
-	} {
-		switch {
-		case c.count == nil:
-		case c.rated:
-			g.Rated(c.name, c.count)
-		default:
-			g.CounterFunc(c.name, c.count)
-		}
-	}
-	if f := s.WatermarkIn; f != nil {
-		g.GaugeFunc(CurrentInputWatermark, func() float64 { return float64(f()) })
-	}
-	if f := s.WatermarkOut; f != nil {
-		g.GaugeFunc(CurrentOutputWatermark, func() float64 { return float64(f()) })
-	}
+	g.rated(NumRecordsIn, s.RowsIn)
+	g.rated(NumRecordsOut, s.RowsOut)
+	g.counter(NumLateRecordsDropped, s.Late)
+	g.counter(NumRecordsInErrors, s.Bad)
+	g.counter(NumRecordsNoTime, s.NoTime)
+	g.counter(NumRecordsUnreadSide, s.Unread)
+	g.gauge(CurrentInputWatermark, s.WatermarkIn)
+	g.gauge(CurrentOutputWatermark, s.WatermarkOut)
+	g.gauge(LowWatermark, s.Low)
 }
 
 // TaskSource is where the figures of a task are read. Functions may be called from any goroutine; nil ones are left out.
 type TaskSource struct {
-	RowsIn, RowsOut                func() int64 // of the chain's head and of what leaves the chain
-	Times                          func() (busy, idle, backPressured time.Duration)
-	BytesInLocal, BytesInRemote    func() int64
-	BytesOut, BuffersOut           func() int64
-	InputQueue, OutputQueue, Mails func() int64 // present lengths
+	RowsIn, RowsOut                       func() int64 // into the chain's head, and what leaves the chain
+	Times                                 func() (busy, idle, backPressured time.Duration)
+	BackPressured                         func() bool // now
+	BytesInRemote, BytesOut               func() int64
+	BuffersInLocal, BuffersInRemote, Sent func() int64 // batches
+	InputQueue, Mails                     func() int64 // present lengths
 }
 
-// ReportTask reports a task's figures under their names. The three times are milliseconds a second, over the last minute;
-// together they make about 1000. Of a task that never ran they are 0.
+// ReportTask reports a task's figures under their names.
 func (g *Group) ReportTask(s TaskSource) {
-	for _, c := range []struct {
-		name  string
-		count func() int64
-	}{
-		{NumRecordsIn, s.RowsIn}, {NumRecordsOut, s.RowsOut}, {NumBytesInLocal, s.BytesInLocal}, {NumBytesInRemote, s.BytesInRemote},
-		{NumBytesOut, s.BytesOut}, {NumBuffersOut, s.BuffersOut},
-	} {
-		if c.count != nil {
-			g.Rated(c.name, c.count)
-		}
+	g.rated(NumRecordsIn, s.RowsIn)
+	g.rated(NumRecordsOut, s.RowsOut)
+	g.rated(NumBytesInRemote, s.BytesInRemote)
+	g.rated(NumBytesOut, s.BytesOut)
+	g.rated(NumBuffersInLocal, s.BuffersInLocal)
+	g.rated(NumBuffersInRemote, s.BuffersInRemote)
+	g.rated(NumBuffersOut, s.Sent)
+	g.sub("buffers", []string{"buffers"}, []string{"buffers"}).gauge(InputQueueLength, s.InputQueue)
+	g.gauge(MailboxQueueSize, s.Mails)
+	if f := s.BackPressured; f != nil {
+		g.GaugeFunc(IsBackPressured, func() float64 {
+			if f() {
+				return 1
+			}
+			return 0
+		})
 	}
-	buffers := g.Group("buffers")
-	gauge := func(at interface{ GaugeFunc(string, func() float64) }, name string, f func() int64) {
-		if f != nil {
-			at.GaugeFunc(name, func() float64 { return float64(f()) })
-		}
-	}
-	gauge(buffers, InputQueueLength, s.InputQueue)
-	gauge(buffers, OutputQueueLength, s.OutputQueue)
-	gauge(g, MailboxQueueSize, s.Mails)
-	if s.Times == nil {
+	g.ReportTimes(s.Times)
+}
+
+// ReportTimes reports the three times of a task, or of the tasks of a vertex added up: in all, and ms a second over the last
+// minute, of which a task's make about 1000 together. Of a task that never ran they are 0.
+func (g *Group) ReportTimes(times func() (busy, idle, backPressured time.Duration)) {
+	if times == nil {
 		return
 	}
-	g.RateFunc(BusyTime, func() int64 { busy, _, _ := s.Times(); return busy.Milliseconds() })
-	g.RateFunc(IdleTime, func() int64 { _, idle, _ := s.Times(); return idle.Milliseconds() })
-	g.RateFunc(BackPressuredTime, func() int64 { _, _, back := s.Times(); return back.Milliseconds() })
+	for _, t := range []struct {
+		sum, rate string
+		of        func(busy, idle, back time.Duration) time.Duration
+	}{
+		{AccumulatedBusy, BusyTime, func(busy, _, _ time.Duration) time.Duration { return busy }},
+		{AccumulatedIdle, IdleTime, func(_, idle, _ time.Duration) time.Duration { return idle }},
+		{AccumulatedBackPressured, BackPressuredTime, func(_, _, back time.Duration) time.Duration { return back }},
+	} {
+		ms := func() int64 { return t.of(times()).Milliseconds() }
+		g.gauge(t.sum, ms)
+		g.RateFunc(t.rate, ms)
+	}
 }
 
-// runtimeGauges are Flink's process metrics that mean something true of a Go process, with the runtime's name for them
-// and the factor of the unit.
+func (g *Group) rated(name string, f func() int64) {
+	if f != nil {
+		g.Rated(name, f)
+	}
+}
+
+func (g *Group) counter(name string, f func() int64) {
+	if f != nil {
+		g.CounterFunc(name, f)
+	}
+}
+
+func (g *Group) gauge(name string, f func() int64) {
+	if f != nil {
+		g.GaugeFunc(name, func() float64 { return float64(f()) })
+	}
+}
+
+// runtimeGauges are the figures of a process, from the Go runtime.
 var runtimeGauges = []struct {
-	group, name, source string
-	factor              float64
+	group, name string
+	read        func() float64
 }{
-	{"Status.JVM.Memory.Heap", "Used", "/memory/classes/heap/objects:bytes", 1},
-	{"Status.JVM.Memory.Heap", "Committed", "/memory/classes/total:bytes", 1},
-	{"Status.JVM.Memory.Heap", "Max", "/gc/gomemlimit:bytes", 1},
-	{"Status.JVM.Threads", "Count", "/sched/threads/total:threads", 1},
-	{"Status.JVM.GarbageCollector.All", "Count", "/gc/cycles/total:gc-cycles", 1},
-	{"Status.JVM.GarbageCollector.All", "Time", "/cpu/classes/gc/total:cpu-seconds", 1000},
-	{"Status.Go", "Goroutines", "/sched/goroutines:goroutines", 1},
+	{"Status.JVM.Memory.Heap", "Used", func() float64 { return readRuntime(heapObjects) }},
+	{"Status.JVM.Memory.Heap", "Committed", func() float64 {
+		return readRuntime(heapObjects) + readRuntime("/memory/classes/heap/unused:bytes") + readRuntime("/memory/classes/heap/free:bytes")
+	}},
+	{"Status.JVM.Memory.Heap", "Max", func() float64 {
+		if limit := readRuntime("/gc/gomemlimit:bytes"); limit < math.MaxInt64 {
+			return limit
+		}
+		return -1
+	}},
+	{"Status.JVM.Threads", "Count", func() float64 { return readRuntime("/sched/threads/total:threads") }},
+	{"Status.JVM.GarbageCollector.All", "Count", func() float64 { return readRuntime("/gc/cycles/total:gc-cycles") }},
+	{"Status.Go", "Goroutines", func() float64 { return readRuntime("/sched/goroutines:goroutines") }},
+	{"Status.Go", "TotalMemory", func() float64 {
+		return readRuntime("/memory/classes/total:bytes") - readRuntime("/memory/classes/heap/released:bytes")
+	}},
+	{"Status.Go", "AllocatedBytes", func() float64 { return readRuntime("/gc/heap/allocs:bytes") }},
+	{"Status.Go", "CollectorCPUTimeMs", func() float64 { return readRuntime("/cpu/classes/gc/total:cpu-seconds") * 1000 }},
+	{"Status.Go", "CollectorPauseTimeMs", func() float64 {
+		var s debug.GCStats
+		debug.ReadGCStats(&s)
+		return float64(s.PauseTotal) / 1e6
+	}},
 }
 
-// ReportRuntime reports the Go runtime's memory, collector and threads in a group of a process. Names have JVM in them so
-// that dashboards made for Flink show something. Garbage collection's Time is processor time in ms, not pauses, and a
-// Heap.Max that is not set is the greatest integer.
+const heapObjects = "/memory/classes/heap/objects:bytes"
+
+// ReportRuntime reports the Go runtime's memory, collector and threads in a group of a process. Names have JVM in them where
+// the same is meant, so that dashboards made for Flink show something; what only Go has is below Status.Go.
 func (g *Group) ReportRuntime() {
 	for _, r := range runtimeGauges {
-		g.Group(r.group).GaugeFunc(r.name, func() float64 { return readRuntime(r.source) * r.factor })
+		g.Group(r.group).GaugeFunc(r.name, r.read)
 	}
 }
 

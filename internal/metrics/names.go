@@ -1,43 +1,42 @@
 package metrics
 
-// Names of the engine's metrics: Flink's, where Flink measures the same thing.
+// Names of the engine's metrics: Flink's, where Flink measures the same thing. Catalogue says what they mean.
 const (
-	NumRecordsIn            = "numRecordsIn" // with ...PerSecond, as all that begin with num...In and num...Out
-	NumRecordsOut           = "numRecordsOut"
-	NumBytesInLocal         = "numBytesInLocal"
-	NumBytesInRemote        = "numBytesInRemote"
-	NumBytesOut             = "numBytesOut"
-	NumBuffersInLocal       = "numBuffersInLocal"
-	NumBuffersInRemote      = "numBuffersInRemote"
-	NumBuffersOut           = "numBuffersOut"
-	NumFiredTimers          = "numFiredTimers"
-	NumLateRecordsDropped   = "numLateRecordsDropped"
-	NumSplitsProcessed      = "numSplitsProcessed"
-	CurrentInputWatermark   = "currentInputWatermark"
-	CurrentOutputWatermark  = "currentOutputWatermark"
-	WatermarkAlignmentDrift = "watermarkAlignmentDrift"
+	NumRecordsIn           = "numRecordsIn"
+	NumRecordsOut          = "numRecordsOut"
+	NumRecordsInErrors     = "numRecordsInErrors"
+	NumLateRecordsDropped  = "numLateRecordsDropped"
+	NumBytesInRemote       = "numBytesInRemote"
+	NumBytesOut            = "numBytesOut"
+	NumBuffersInLocal      = "numBuffersInLocal"
+	NumBuffersInRemote     = "numBuffersInRemote"
+	NumBuffersOut          = "numBuffersOut"
+	CurrentInputWatermark  = "currentInputWatermark"
+	CurrentOutputWatermark = "currentOutputWatermark"
 
-	BusyTime          = "busyTimeMsPerSecond"
-	IdleTime          = "idleTimeMsPerSecond"
-	BackPressuredTime = "backPressuredTimeMsPerSecond"
-	IsBackPressured   = "isBackPressured"
-	InputQueueLength  = "inputQueueLength"  // below the group "buffers"
-	OutputQueueLength = "outputQueueLength" // below the group "buffers"
-	MailboxQueueSize  = "mailboxQueueSize"
+	BusyTime                 = "busyTimeMsPerSecond"
+	IdleTime                 = "idleTimeMsPerSecond"
+	BackPressuredTime        = "backPressuredTimeMsPerSecond"
+	AccumulatedBusy          = "accumulateBusyTimeMs" // sic
+	AccumulatedIdle          = "accumulateIdleTimeMs"
+	AccumulatedBackPressured = "accumulateBackPressuredTimeMs"
+	IsBackPressured          = "isBackPressured"
+	InputQueueLength         = "inputQueueLength" // below the group "buffers"
+	MailboxQueueSize         = "mailboxQueueSize"
 
 	NumRegisteredTaskManagers = "numRegisteredTaskManagers"
 	NumRunningJobs            = "numRunningJobs"
-	TaskSlotsAvailable        = "taskSlotsAvailable"
-	TaskSlotsTotal            = "taskSlotsTotal"
 	Uptime                    = "uptime"
 	NumRestarts               = "numRestarts"
 )
 
-// What Weir counts and Flink does not: rows that reach no result, by reason.
+// What Weir counts and Flink does not: rows that reach no result, by reason, and what of an operator is added up over the job.
 const (
-	NumBadRecords        = "numBadRecords"        // failed to decode
-	NumRecordsNoTime     = "numRecordsNoTime"     // have no event time
-	NumRecordsUnreadSide = "numRecordsUnreadSide" // went to a side output that nobody reads
+	NumRecordsNoTime     = "numRecordsNoTime"
+	NumRecordsUnreadSide = "numRecordsUnreadSide"
+	LowWatermark         = "lowWatermark"
+	OperatorLabel        = "operator" // of JobManagerJob groups
+	UserGroup            = "user"     // below it: counters of functions
 )
 
 // perSecond is what Flink appends to a counter's name for its rate.

@@ -18,6 +18,8 @@ type Process struct {
 	Program string
 	// Args are the command line's arguments without the program.
 	Args []string
+	// Host is the machine's name, without its domain; "" if unknown.
+	Host string
 	// PID is the process id.
 	PID int
 	// Executable is the path of the running binary, for starting workers.
@@ -52,10 +54,13 @@ func Self() *Process {
 	if err != nil {
 		exe = os.Args[0]
 	}
+	host, _ := os.Hostname()
+	host, _, _ = strings.Cut(host, ".")
 	fd := int(os.Stderr.Fd())
 	return &Process{
 		Program:    strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"),
 		Args:       os.Args[1:],
+		Host:       host,
 		PID:        os.Getpid(),
 		Executable: exe,
 		Environ:    os.Environ(),

@@ -20,6 +20,7 @@ import (
 	"github.com/weir-stream/weir/internal/operator"
 	"github.com/weir-stream/weir/internal/statebackend"
 	"github.com/weir-stream/weir/internal/watermark"
+	"github.com/weir-stream/weir/metric"
 )
 
 // Config is everything a task is made of.
@@ -56,6 +57,11 @@ type Config struct {
 	// OnSide sees each batch for a side output before its readers do, and must copy what it keeps. With it every side
 	// output counts as read. May be nil.
 	OnSide func(op int, name string, b event.Batch)
+	// Metrics returns where the functions of an operator of the chain measure. May be nil: they measure for UserCounts alone.
+	Metrics func(op int) metric.Group
+	// OnClosing is called on the task's goroutine before the operators are closed: gauges that read their fields must not be
+	// read from then on. May be nil.
+	OnClosing func()
 	// OnSplitWanted is called on the task's goroutine when a source has nothing left to read. May be nil.
 	OnSplitWanted func(op int)
 	// OnProgress is called on the task's goroutine when a source's progress for watermark alignment has changed. May be nil.
@@ -110,7 +116,7 @@ func New(cfg Config) *Task {
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	t.links = make([]*link, len(cfg.Ops))
 	for i, op := range cfg.Ops {
-		t.links[i] = &link{t: t, at: i, name: op.Name, counts: newCounts(), metrics: newUserMetrics()}
+		t.links[i] = &link{t: t, at: i, name: op.Name, counts: newCounts(), metrics: newUserMetrics(cfg.groupOf(i))}
 	}
 	for i, op := range cfg.Ops {
 		t.links[i].wire(op)
@@ -259,6 +265,9 @@ func (t *Task) close(err error) error {
 	t.ended.Store(true)
 	if err != nil {
 		t.cancel()
+	}
+	if t.cfg.OnClosing != nil {
+		t.cfg.OnClosing()
 	}
 	for _, l := range t.links {
 		if !l.opened {

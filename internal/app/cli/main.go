@@ -167,7 +167,7 @@ func run(p *proc.Process, f *Flags, plan *app.Plan) int {
 }
 
 func world(p *proc.Process, plan *app.Plan) app.World {
-	return app.World{Clock: clock.Real{}, FS: app.Files(fs.Real{}), Log: logger(p.Stderr, plan.Config)}
+	return app.World{Clock: clock.Real{}, FS: app.Files(fs.Real{}), Log: logger(p.Stderr, plan.Config), Network: netx.Real{}, Host: p.Host}
 }
 
 func processes(p *proc.Process, f *Flags) app.Processes {
