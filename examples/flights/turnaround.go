@@ -55,6 +55,12 @@ type departure struct {
 	Origin             string
 }
 
+// late is a departure with its delay in minutes.
+type late struct {
+	departure
+	delay int32
+}
+
 // run is the late departures in a row so far.
 type run struct {
 	First, Last int64 // ms
@@ -68,6 +74,7 @@ type streaks struct {
 	ny                      *time.Location
 	pending                 state.Map[departure, int32]
 	open                    state.Value[run]
+	due                     []late // memory of OnTimer
 	onTime, short, reported *metric.Counter
 }
 
@@ -91,17 +98,16 @@ func (s *streaks) Process(ctx *weir.KeyedContext[string], f Flight, _ weir.Out[S
 // OnTimer is called at the instant of each departure, and when a run has had no departure for too long.
 func (s *streaks) OnTimer(ctx *weir.KeyedContext[string], t weir.Timer, out weir.Out[Streak]) error {
 	now := t.Time.UnixMilli()
-	var due []departure
-	for d := range s.pending.All() { // in the order of their instants
+	s.due = s.due[:0]
+	for d, delay := range s.pending.All() { // in the order of their instants
 		if d.Instant > now {
 			break
 		}
-		due = append(due, d)
+		s.due = append(s.due, late{d, delay})
 	}
-	for _, d := range due {
-		delay, _ := s.pending.Get(d)
-		s.pending.Delete(d)
-		s.depart(ctx, d.Instant, int64(delay), out)
+	for _, d := range s.due {
+		s.pending.Delete(d.departure)
+		s.depart(ctx, d.Instant, int64(d.delay), out)
 	}
 	if r, ok := s.open.Get(); ok && now > r.Last+gapMax.Milliseconds() {
 		s.end(ctx, r, out)
