@@ -73,7 +73,9 @@ func Main(p *proc.Process, build Build) int {
 		return fail(p.Stderr, exitUsage, err)
 	}
 	for _, w := range plan.Warnings {
-		fmt.Fprintln(p.Stderr, w)
+		if child == nil { // the coordinator has said it for all
+			fmt.Fprintln(p.Stderr, w)
+		}
 	}
 	tune(p, f, plan.Config)
 	switch {
