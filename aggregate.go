@@ -16,6 +16,9 @@ func Count[T any]() Aggregation[T, int64, int64] {
 
 // Sum adds up what of returns for each row. Integers wrap around as in Go.
 func Sum[T any, N Number](of func(T) N) Aggregation[T, N, N] {
+	if of == nil { // among the plan's problems
+		return Aggregation[T, N, N]{}
+	}
 	return Aggregation[T, N, N]{
 		Add:    func(sum *N, v T) { *sum += of(v) },
 		Merge:  func(sum, from *N) { *sum += *from },
@@ -31,6 +34,9 @@ type MeanState struct {
 
 // Mean is the arithmetic mean of what of returns for each row.
 func Mean[T any, N Number](of func(T) N) Aggregation[T, MeanState, float64] {
+	if of == nil {
+		return Aggregation[T, MeanState, float64]{}
+	}
 	return Aggregation[T, MeanState, float64]{
 		Add:    func(m *MeanState, v T) { m.Sum += float64(of(v)); m.Rows++ },
 		Merge:  func(m, from *MeanState) { m.Sum += from.Sum; m.Rows += from.Rows },
@@ -55,6 +61,9 @@ func Max[T any, N Number](of func(T) N) Aggregation[T, FirstState[N], N] {
 }
 
 func extreme[T any, N Number](of func(T) N, better func(a, b N) bool) Aggregation[T, FirstState[N], N] {
+	if of == nil {
+		return Aggregation[T, FirstState[N], N]{}
+	}
 	return Aggregation[T, FirstState[N], N]{
 		Add: func(s *FirstState[N], v T) {
 			if n := of(v); !s.Set || better(n, s.Value) {
@@ -72,6 +81,9 @@ func extreme[T any, N Number](of func(T) N, better func(a, b N) bool) Aggregatio
 
 // Reducing combines rows by f, which must be associative.
 func Reducing[T any](f func(a, b T) T) Aggregation[T, FirstState[T], T] {
+	if f == nil {
+		return Aggregation[T, FirstState[T], T]{}
+	}
 	return Aggregation[T, FirstState[T], T]{
 		Add: func(s *FirstState[T], v T) {
 			if s.Set {
@@ -100,17 +112,22 @@ type Pair[A, B any] struct {
 
 // Both makes two aggregations of the same rows at once. Nest it for more.
 func Both[T, A, R, B, S any](first Aggregation[T, A, R], second Aggregation[T, B, S]) Aggregation[T, Pair[A, B], Pair[R, S]] {
-	return Aggregation[T, Pair[A, B], Pair[R, S]]{
-		Add: func(p *Pair[A, B], v T) {
-			first.Add(&p.First, v)
-			second.Add(&p.Second, v)
-		},
-		Merge: func(p, from *Pair[A, B]) {
+	var both Aggregation[T, Pair[A, B], Pair[R, S]]
+	if first.problems(false) != "" || second.problems(false) != "" { // what is missing here is among the plan's problems
+		return both
+	}
+	both.Add = func(p *Pair[A, B], v T) {
+		first.Add(&p.First, v)
+		second.Add(&p.Second, v)
+	}
+	if first.Merge != nil && second.Merge != nil {
+		both.Merge = func(p, from *Pair[A, B]) {
 			first.Merge(&p.First, &from.First)
 			second.Merge(&p.Second, &from.Second)
-		},
-		Result: func(p *Pair[A, B]) Pair[R, S] {
-			return Pair[R, S]{First: first.Result(&p.First), Second: second.Result(&p.Second)}
-		},
+		}
 	}
+	both.Result = func(p *Pair[A, B]) Pair[R, S] {
+		return Pair[R, S]{First: first.Result(&p.First), Second: second.Result(&p.Second)}
+	}
+	return both
 }

@@ -83,7 +83,7 @@ type BroadcastProcess[T, B, U any] interface {
 // it is called once more while the plan is built, to check what it returns.
 func (c BroadcastConnected[T, B]) Process[U any](name string, make func() BroadcastProcess[T, B, U]) Stream[U] {
 	desc := probe(c.rows.env, "Process", name, make, wants[Opener]("Open"), wants[Closer]("Close"))
-	n := graph.Node{Name: name, Kind: "broadcastProcess", Desc: desc, Stateful: true}
+	n := graph.Node{Name: name, Kind: "broadcastProcess", Desc: desc, OpenSides: true, Stateful: true}
 	return coProcess(c.rows, c.all, n, func(ctx *Context, out Out[U]) (any, func(*T) error, func(*B) error) {
 		f, read, write := make(), &BroadcastReader{*ctx}, &BroadcastContext{*ctx}
 		return f, func(row *T) error { return f.Process(read, *row, out) }, func(row *B) error { return f.ProcessBroadcast(write, *row, out) }
@@ -122,7 +122,7 @@ type KeyedBroadcastTimer[K, U any] interface {
 func (c KeyedBroadcastConnected[K, T, B]) Process[U any](name string, make func() KeyedBroadcastProcess[K, T, B, U]) Stream[U] {
 	env := c.rows.env
 	desc := probe(env, "Process", name, make, wants[KeyedOpener[K]]("Open"), wants[KeyedBroadcastTimer[K, U]]("OnTimer"), wants[Closer]("Close"))
-	n := graph.Node{Name: name, Kind: "broadcastProcess", Desc: desc, Stateful: true, Keyed: true}
+	n := graph.Node{Name: name, Kind: "broadcastProcess", Desc: desc, OpenSides: true, Stateful: true, Keyed: true}
 	if keys := c.rows.codec; keys != nil {
 		key := c.rows.key
 		n.Factory = operator.Maker(func() operator.Operator {

@@ -72,7 +72,7 @@ type CoProcess[A, B, U any] interface {
 // built, to check what it returns.
 func (c ConnectedStreams[A, B]) Process[U any](name string, make func() CoProcess[A, B, U]) Stream[U] {
 	desc := probe(c.a.env, "Process", name, make, wants[Opener]("Open"), wants[Closer]("Close"))
-	n := graph.Node{Name: name, Kind: "coProcess", Desc: desc}
+	n := graph.Node{Name: name, Kind: "coProcess", Desc: desc, OpenSides: true}
 	return coProcess(c.a, c.b, n, func(ctx *Context, out Out[U]) (any, func(*A) error, func(*B) error) {
 		f := make()
 		return f, func(row *A) error { return f.Process1(ctx, *row, out) }, func(row *B) error { return f.Process2(ctx, *row, out) }
@@ -105,7 +105,7 @@ type KeyedCoProcess[K, A, B, U any] interface {
 func (c KeyedConnected[K, A, B]) Process[U any](name string, make func() KeyedCoProcess[K, A, B, U]) Stream[U] {
 	env := c.x.env
 	desc := probe(env, "Process", name, make, wants[KeyedOpener[K]]("Open"), wants[TimerHandler[K, U]]("OnTimer"), wants[Closer]("Close"))
-	n := graph.Node{Name: name, Kind: "coProcess", Desc: desc, Stateful: true, Keyed: true}
+	n := graph.Node{Name: name, Kind: "coProcess", Desc: desc, OpenSides: true, Stateful: true, Keyed: true}
 	if keys := c.x.codec; keys != nil {
 		keyA, keyB := c.x.key, c.y.key
 		n.Factory = operator.Maker(func() operator.Operator {

@@ -1,6 +1,7 @@
 package weir
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -53,7 +54,11 @@ func (e *Env) WithArgs(args ...string) *Env {
 // flags, and flags over files. An unknown key or a wrong value is among the problems that the job is refused for.
 func (e *Env) Set(key, value string) *Env {
 	if err := e.conf.Set(key, value, config.FromProgram, here().String()); err != nil {
-		e.problem("graph.option", err.Error(), "")
+		if wrong, ok := errors.AsType[*config.Error](err); ok {
+			e.problem(wrong.Code, wrong.Msg, wrong.Fix)
+		} else {
+			e.problem("graph.option", err.Error(), "")
+		}
 	}
 	return e
 }
@@ -63,6 +68,10 @@ func (e *Env) Parallelism(n int) *Env { return e.Set(config.Parallelism.Key(), s
 
 // Output sets where print sinks print; without it, standard output.
 func (e *Env) Output(w io.Writer) *Env {
+	if w == nil {
+		e.problem("graph.output.nil", "the writer passed to Output is nil", "pass io.Discard to print nothing")
+		return e
+	}
 	e.out = w
 	return e
 }

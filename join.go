@@ -116,7 +116,8 @@ func pairs[K, A, B, U any](f func(a *A, b *B) U) func(K, window.Window, []A, []B
 func windowJoined[K, A, B, U any](j WindowJoin[K, A, B], kind string, needLeft, needRight bool,
 	apply func(K, window.Window, []A, []B, *basic.Outlet[U]) error) Stream[U] {
 	env := j.left.env
-	n := graph.Node{Name: j.name, Kind: kind, Stateful: true, Keyed: true, Desc: j.spec.String(), SideOutputs: sides(j.lateLeft, j.lateRight)}
+	n := graph.Node{Name: j.name, Kind: kind, Stateful: true, Keyed: true, Desc: j.spec.String()}
+	lateSides[A, B](env, &n, j.lateLeft, j.lateRight)
 	left, err := window.Bind[A](j.spec)
 	right, errRight := window.Bind[B](j.spec)
 	if err == nil {
@@ -133,14 +134,15 @@ func windowJoined[K, A, B, U any](j WindowJoin[K, A, B], kind string, needLeft, 
 	return twoInputs[U](env, n, j.left.Stream, j.right.Stream)
 }
 
-// sides lists the side outputs that have a name.
-func sides(names ...string) (out []string) {
-	for _, name := range names {
-		if name != "" {
-			out = append(out, name)
-		}
+// lateSides declares the side outputs of a join.
+func lateSides[A, B any](env *Env, n *graph.Node, left, right string) {
+	declare(n, Tag[A]{name: left})
+	if left != right {
+		declare(n, Tag[B]{name: right})
+	} else if left != "" && typeName[A]() != typeName[B]() {
+		env.problem("graph.side.type", fmt.Sprintf("join %q sends late rows of %s and of %s to one side output %q", n.Name, typeName[A](), typeName[B](), left),
+			"give LateLeft and LateRight tags of different names")
 	}
-	return out
 }
 
 // twoInputs adds an operator behind two streams.
@@ -270,9 +272,10 @@ func intervalJoined[K, A, B, U any](j IntervalJoin[K, A, B], leftOuter, rightOut
 	}
 	cfg := joinop.IntervalConfig[K, A, B, U]{LeftKey: j.left.key, RightKey: j.right.key, Keys: j.left.codec, Lower: lower, Upper: upper,
 		LeftOuter: leftOuter, RightOuter: rightOuter, Match: match, LateLeft: j.lateLeft, LateRight: j.lateRight}
-	return twoInputs[U](env, graph.Node{Name: j.name, Kind: "intervalJoin", Stateful: true, Keyed: true, Desc: j.describe(),
-		SideOutputs: sides(j.lateLeft, j.lateRight), Factory: operator.Maker(func() operator.Operator { return joinop.NewInterval(cfg) })},
-		j.left.Stream, j.right.Stream)
+	n := graph.Node{Name: j.name, Kind: "intervalJoin", Stateful: true, Keyed: true, Desc: j.describe(),
+		Factory: operator.Maker(func() operator.Operator { return joinop.NewInterval(cfg) })}
+	lateSides[A, B](env, &n, j.lateLeft, j.lateRight)
+	return twoInputs[U](env, n, j.left.Stream, j.right.Stream)
 }
 
 // describe writes the interval as it stands in plans.

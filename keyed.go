@@ -1,9 +1,11 @@
 package weir
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/weir-stream/weir/internal/codec"
+	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/graph"
 	"github.com/weir-stream/weir/internal/operator"
@@ -29,7 +31,7 @@ func (s Stream[T]) KeyBy[K any](key func(T) K) KeyedStream[K, T] {
 	s.notNil(key == nil, "KeyBy")
 	kc, err := codec.KeyFor[K]()
 	if err != nil {
-		s.env.problem("graph.key.unstable", fmt.Sprintf("%s cannot be a key: %v", typeName[K](), err),
+		s.env.problem("graph.key.unstable", fmt.Sprintf("%s cannot be a key: %s", typeName[K](), keyWhy(err)),
 			"return a string, an integer, or a struct of such fields from the function passed to KeyBy")
 	}
 	k := KeyedStream[K, T]{Stream: s, key: key, codec: kc}
@@ -37,6 +39,14 @@ func (s Stream[T]) KeyBy[K any](key func(T) K) KeyedStream[K, T] {
 		return newHasher(key, kc)
 	})}
 	return k
+}
+
+// keyWhy is what is wrong with a type of key, without the code, which the plan's problem has itself.
+func keyWhy(err error) string {
+	if e, ok := errors.AsType[*errs.Error](err); ok && e.Err != nil {
+		return e.Err.Error()
+	}
+	return err.Error()
 }
 
 // newHasher returns the function that fills in a batch's key hashes at the producer. It keeps its scratch keys, so each

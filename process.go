@@ -60,7 +60,7 @@ func (s Stream[T]) Process[U any](name string, make func() ProcessFunc[T, U]) St
 			return plainHooks(f, ctx, processop.Rows(rt, func(row *T) error { return f.Process(ctx, *row, o) })), nil
 		})
 	})
-	return streamOf[U](s.env, s.then(graph.Node{Name: name, Kind: "process", Desc: desc, Factory: maker}))
+	return streamOf[U](s.env, s.then(graph.Node{Name: name, Kind: "process", Desc: desc, OpenSides: true, Factory: maker}))
 }
 
 // ProcessEach is Process with a single function, which all subtasks share.
@@ -77,7 +77,7 @@ func (f processEach[T, U]) Process(ctx *Context, row T, out Out[U]) error { retu
 // called once more while the plan is built, to check what it returns.
 func (k KeyedStream[K, T]) Process[U any](name string, make func() KeyedProcess[K, T, U]) Stream[U] {
 	desc := probe(k.env, "Process", name, make, wants[KeyedOpener[K]]("Open"), wants[TimerHandler[K, U]]("OnTimer"), wants[Closer]("Close"))
-	n := graph.Node{Name: name, Kind: "process", Desc: desc, Stateful: true, Keyed: true}
+	n := graph.Node{Name: name, Kind: "process", Desc: desc, OpenSides: true, Stateful: true, Keyed: true}
 	if k.codec != nil {
 		keys, key := k.codec, k.key
 		n.Factory = operator.Maker(func() operator.Operator {

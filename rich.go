@@ -63,5 +63,5 @@ func rich[F, T, U any](s Stream[T], call, kind string, make func() F, each func(
 			return plainHooks(f, ctx, processop.Rows(rt, func(row *T) error { return each(f, ctx, row, o) })), nil
 		})
 	})
-	return streamOf[U](s.env, s.then(graph.Node{Kind: kind, Desc: desc, Factory: maker}))
+	return streamOf[U](s.env, s.then(graph.Node{Kind: kind, Desc: desc, OpenSides: true, Factory: maker}))
 }

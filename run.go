@@ -10,6 +10,7 @@ import (
 
 	"github.com/weir-stream/weir/internal/app"
 	"github.com/weir-stream/weir/internal/clock"
+	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/fs"
 	"github.com/weir-stream/weir/internal/graph"
@@ -123,9 +124,10 @@ func (s Stream[T]) Collect(ctx context.Context) iter.Seq[T] {
 	}
 }
 
-// CollectErr is Collect for loops that handle the job's error: it comes as the last pair, with a zero row.
+// CollectErr is Collect for loops that handle the job's error: it comes as the last pair, with a zero row. Either can be
+// ranged over once.
 func (s Stream[T]) CollectErr(ctx context.Context) iter.Seq2[T, error] {
-	rows := make(chan []T)
+	rows, used := make(chan []T), false
 	ctx, cancel := context.WithCancel(ctx)
 	s.collect(func(batch []T) error {
 		select {
@@ -136,6 +138,12 @@ func (s Stream[T]) CollectErr(ctx context.Context) iter.Seq2[T, error] {
 		}
 	})
 	return func(yield func(T, error) bool) {
+		if used {
+			var zero T
+			yield(zero, errs.New(errs.CodePlanInvalid, errs.ClassUser, "", "the rows of Collect have been read already: a job runs once; gather them in a slice"))
+			return
+		}
+		used = true
 		defer cancel()
 		failed := make(chan error, 1)
 		go func() {
@@ -190,7 +198,13 @@ func (s Stream[T]) Gather() *Gathered[T] {
 
 // AtEnd has f called when the job has finished, in the process that started it. It is called for jobs run by Main and by
 // Execute, not when the job has failed or was cancelled.
-func (e *Env) AtEnd(f func(*Result)) { e.atEnd = append(e.atEnd, f) }
+func (e *Env) AtEnd(f func(*Result)) {
+	if f == nil {
+		e.problem("graph.function.nil", nilFunc("AtEnd"), "pass a function")
+		return
+	}
+	e.atEnd = append(e.atEnd, f)
+}
 
 // collect adds a sink that hands the stream's rows to take, one call at a time for each subtask.
 func (s Stream[T]) collect(take func(rows []T) error) {

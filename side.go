@@ -29,18 +29,14 @@ func (s Stream[T]) Side[U any](tag Tag[U]) Stream[U] {
 				"call Side on the operator's main output")
 			continue
 		}
-		declare(o.node, tag.name)
 		out.origins = append(out.origins, origin{node: o.node, side: tag.name})
 	}
 	return out
 }
 
-// declare notes that a node has a side output of that name.
-func declare(n *graph.Node, name string) {
-	for _, have := range n.SideOutputs {
-		if have == name {
-			return
-		}
+// declare adds a side output to those that a node has in any case.
+func declare[T any](n *graph.Node, tag Tag[T]) {
+	if tag.name != "" {
+		n.SideOutputs, n.SideTypes = append(n.SideOutputs, tag.name), append(n.SideTypes, typeName[T]())
 	}
-	n.SideOutputs = append(n.SideOutputs, name)
 }

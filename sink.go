@@ -2,6 +2,7 @@ package weir
 
 import (
 	"fmt"
+
 	"github.com/weir-stream/weir/connector"
 	"github.com/weir-stream/weir/internal/graph"
 	"github.com/weir-stream/weir/internal/operator"

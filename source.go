@@ -40,9 +40,12 @@ func NoWatermarks() TimeOption { return func(o *timeOptions) { o.noWatermarks = 
 func EventTime[T any](at func(T) time.Time, opts ...TimeOption) SourceOption[T] {
 	var t timeOptions
 	for _, opt := range opts {
-		opt(&t)
+		if opt != nil {
+			opt(&t)
+		}
 	}
 	return SourceOption[T]{func(o *source.Options[T]) {
+		o.TimeNil = at == nil
 		o.Time, o.OutOfOrder, o.Idle, o.Drift, o.NoWatermarks = at, t.outOfOrder, t.idle, t.drift, t.noWatermarks
 	}}
 }
@@ -70,11 +73,17 @@ func OnBadRecord[T any](p BadPolicy) SourceOption[T] {
 
 // From adds a source under that name. The name identifies the positions in its splits, so it must be unique and stay.
 func From[T any](env *Env, name string, src connector.Source[T], opts ...SourceOption[T]) Stream[T] {
+	if env == nil {
+		panic("weir: From was given a nil Env: use the one that build was given, or weir.NewEnv")
+	}
 	var o source.Options[T]
 	for _, opt := range opts {
 		if opt.set != nil {
 			opt.set(&o)
 		}
+	}
+	for _, what := range o.Problems() {
+		env.problem("graph.source.option", fmt.Sprintf("source %q: %s", name, what), "")
 	}
 	if src == nil {
 		env.problem("graph.source.nil", "the source passed to From is nil", "pass a source such as slice.Of(...) or file.CSV[Row](...)")
@@ -101,7 +110,8 @@ func From[T any](env *Env, name string, src connector.Source[T], opts ...SourceO
 	if m, ok := src.(connector.MaxParallelism); ok {
 		n.SourceMaxParallelism = m.MaxParallelism()
 	}
-	n.SideOutputs = []string{source.NoTimeSide, source.BadSide}
+	declare(&n, Tag[T]{name: source.NoTimeSide})
+	declare(&n, Tag[connector.BadRecord]{name: source.BadSide})
 	return streamOf[T](env, env.add(n))
 }
 

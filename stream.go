@@ -44,6 +44,9 @@ func (s Stream[T]) then(n graph.Node, gates ...[]graph.Edge) *graph.Node {
 	if gates == nil {
 		gates = [][]graph.Edge{s.edges(0)}
 	}
+	if s.env == nil {
+		panic("weir: this Stream is the zero value and belongs to no job: begin with weir.From")
+	}
 	n.Inputs = slices.Concat(gates...)
 	return s.env.add(n)
 }
@@ -71,6 +74,11 @@ func (s Stream[T]) Parallelism(n int) Stream[T] {
 
 // MaxParallelism bounds the parallelism that the operator may ever run with.
 func (s Stream[T]) MaxParallelism(n int) Stream[T] {
+	if n < 1 || n > graph.MaxParallelism {
+		s.env.problem("graph.parallelism.max", fmt.Sprintf("maximum parallelism %d is out of range", n),
+			fmt.Sprintf("choose 1 to %d, or leave the call out to have no limit of your own", graph.MaxParallelism))
+		return s
+	}
 	return s.each(func(node *graph.Node) { node.MaxParallelism = n })
 }
 

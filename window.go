@@ -119,7 +119,7 @@ func result[K, T, U any](w WindowedStream[K, T], maker operator.Maker) Stream[U]
 		n.Kind, n.MaxParallelism = "windowAll", 1
 	}
 	if w.lateSide != "" {
-		n.SideOutputs = []string{w.lateSide}
+		declare(&n, Tag[T]{name: w.lateSide})
 	}
 	return streamOf[U](w.in.env, w.in.then(n))
 }

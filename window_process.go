@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/graph"
 	"github.com/weir-stream/weir/internal/operator"
 	"github.com/weir-stream/weir/internal/operator/basic"
 	"github.com/weir-stream/weir/internal/operator/windowop"
@@ -93,10 +94,15 @@ func (w WindowedStream[K, T]) Process[U any](make func() WindowFunction[K, iter.
 	if err != nil {
 		return refuse[K, T, U](w, err)
 	}
-	return result[K, T, U](w, func() operator.Operator {
+	return withSides[K, T, U](w, func() operator.Operator {
 		return windowop.NewGeneral(windowop.GeneralConfig[K, T, U]{Window: b, Key: w.in.key, Keys: w.in.codec, LateSide: w.lateSide,
 			Function: windowop.Whole[K, T](windowHooks(make))})
 	})
+}
+
+// withSides is result for functions with a context, which emit to side outputs of their own.
+func withSides[K, T, U any](w WindowedStream[K, T], maker func() operator.Operator) Stream[U] {
+	return result[K, T, U](w, maker).each(func(n *graph.Node) { n.OpenSides = true })
 }
 
 // Apply is Process with a single function, which all subtasks share.
@@ -117,7 +123,7 @@ func (w WindowedStream[K, T]) AggregateProcess[A, R, U any](agg Aggregation[T, A
 		return refuse[K, T, U](w, err)
 	}
 	fold := windowop.Aggregate[T, A, R]{Add: agg.Add, Merge: agg.Merge, Result: agg.Result}
-	return result[K, T, U](w, func() operator.Operator {
+	return withSides[K, T, U](w, func() operator.Operator {
 		return windowop.NewGeneral(windowop.GeneralConfig[K, T, U]{Window: b, Key: w.in.key, Keys: w.in.codec, LateSide: w.lateSide,
 			Function: windowop.Incremental[K](fold, false, windowHooks(make))})
 	})

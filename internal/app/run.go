@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"sync"
@@ -178,12 +179,20 @@ func (r *jobRun) close() {
 type sides struct{ plan *Plan }
 
 // Rows implements jobmanager.SideSink.
-func (s sides) Rows(_ context.Context, op rpc.OpRef, payload []byte) error {
+func (s sides) Rows(_ context.Context, op rpc.OpRef, payload []byte) (err error) {
 	ops := s.plan.Job.Vertices[op.Task.Vertex].Operators
 	node := ops[op.Op].Node
 	take := s.plan.Sides[node.ID]
 	if take == nil {
 		return nil
 	}
-	return errs.Wrap(take(int(op.Task.Subtask), payload), "", 0, node.Label(), "the program did not take the rows")
+	defer func() { // the program's code runs here on a goroutine of the engine
+		if p := recover(); p != nil {
+			err = errs.New(errs.CodeUserPanic, errs.ClassFailTask, node.Label(), "the program panicked when it took the rows: %v\n%s", p, debug.Stack())
+		}
+	}()
+	if err = take(int(op.Task.Subtask), payload); err != nil && errs.CodeOf(err) == "" {
+		return errs.Wrap(err, errs.CodeSink, errs.ClassFailTask, node.Label(), "the program did not take the rows")
+	}
+	return errs.Wrap(err, "", 0, node.Label(), "the program did not take the rows")
 }

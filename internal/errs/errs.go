@@ -88,8 +88,10 @@ func (e *Error) Error() string {
 		}
 	}
 	if e.Err != nil {
-		b.WriteString(": ")
-		b.WriteString(e.Err.Error())
+		if cause := e.Err.Error(); cause != "" {
+			b.WriteString(": ")
+			b.WriteString(cause)
+		}
 	}
 	return b.String()
 }

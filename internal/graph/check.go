@@ -42,7 +42,7 @@ func (o Options) Parallelism(n *Node) int {
 // Check finds everything that is wrong with the program, the facade's own findings included, in the order of the user's
 // lines. It never stops at the first problem. Problems.Err says whether the job can run.
 func Check(g *Graph, opt Options) Problems {
-	c := checker{g: g, opt: opt, out: slices.Clone(g.problems)}
+	c := checker{g: g, opt: opt, out: slices.Clone(g.problems), sideTypes: map[sideKey]sideReader{}}
 	if p := opt.defaultParallelism(); p < 1 || p > MaxParallelism {
 		c.addf("graph.parallelism.default", Position{}, "Write parallelism.default: 4, or --parallelism 4.",
 			"the job's default parallelism is %d; it must lie between 1 and %d", p, MaxParallelism)
@@ -64,9 +64,21 @@ func Check(g *Graph, opt Options) Problems {
 }
 
 type checker struct {
-	g   *Graph
-	opt Options
-	out Problems
+	g         *Graph
+	opt       Options
+	out       Problems
+	sideTypes map[sideKey]sideReader // looked up by key only
+}
+
+type sideKey struct {
+	node int
+	side string
+}
+
+// sideReader is who said first what a side output's rows are; node is nil for the operator that declares it.
+type sideReader struct {
+	node *Node
+	typ  string
 }
 
 func (c *checker) addf(code string, at Position, fix, what string, args ...any) {
@@ -174,16 +186,43 @@ func (c *checker) edges(n *Node) bool {
 }
 
 func (c *checker) side(n, from *Node, e *Edge) {
-	if e.Side == "" || slices.Contains(from.SideOutputs, e.Side) {
+	if e.Side == "" {
 		return
 	}
-	fix := "Declare it where the operator is made."
+	if i := slices.Index(from.SideOutputs, e.Side); i >= 0 || from.OpenSides {
+		c.sideType(n, from, e, i)
+		return
+	}
+	fix := "Only functions with a context emit to side outputs; windows and joins emit late rows to the one that SideLate, LateLeft or LateRight names."
 	if near := config.Nearest(e.Side, from.SideOutputs); near != "" {
 		fix = fmt.Sprintf("Did you mean %q?", near)
 	} else if len(from.SideOutputs) > 0 {
 		fix = fmt.Sprintf("It has %s.", quoteList(from.SideOutputs))
 	}
 	c.addf("graph.side.unknown", n.Where, fix, "%s reads side output %q, which %s (%s) does not have", title(n), e.Side, title(from), from.Where)
+}
+
+// sideType finds readers of a side output that take its rows for ones of another type, which would fail at the first row.
+func (c *checker) sideType(n, from *Node, e *Edge, declared int) {
+	key := sideKey{from.ID, e.Side}
+	first, seen := c.sideTypes[key]
+	if !seen && declared >= 0 && declared < len(from.SideTypes) {
+		first = sideReader{typ: from.SideTypes[declared]}
+	}
+	if first.typ == "" {
+		first = sideReader{n, e.Type}
+	}
+	c.sideTypes[key] = first
+	switch {
+	case first.typ == e.Type:
+	case first.node == nil:
+		c.addf("graph.side.type", n.Where, fmt.Sprintf("Read it with the tag that it was declared with: NewTag[%s](%q).", first.typ, e.Side),
+			"%s reads side output %q of %s as rows of %s, but they are %s", title(n), e.Side, title(from), e.Type, first.typ)
+	default:
+		c.addf("graph.side.type", n.Where, "Make one tag and use it everywhere, or give the two side outputs different names.",
+			"%s reads side output %q of %s as rows of %s, and %s (%s) as rows of %s", title(n), e.Side, title(from), e.Type,
+			title(first.node), first.node.Where, first.typ)
+	}
 }
 
 func (c *checker) forward(n, from *Node, e *Edge) {
@@ -306,7 +345,7 @@ func (c *checker) sinks() {
 		if len(names) > 0 {
 			where = ": nothing reads the rows of " + strings.Join(names, " and ")
 		}
-		c.addf("graph.sink.none", at, "End at least one stream in a sink: .To(\"out\", sink), or .Print(\"out\").", "the job has no sink%s", where)
+		c.addf("graph.sink.none", at, "End at least one stream in a sink: .To(\"out\", print.Sink[Row]()).", "the job has no sink%s", where)
 		return
 	}
 	for _, n := range ends {

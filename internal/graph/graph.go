@@ -66,6 +66,8 @@ type Node struct {
 
 	Inputs      []Edge   // in the order of gates; several edges of one gate are a union
 	SideOutputs []string // names of the side outputs that the operator declares
+	SideTypes   []string // the row type of each of SideOutputs; "" and what is missing = unknown
+	OpenSides   bool     // a function decides at run time what side outputs there are: any may be read
 
 	Where   Position // the user's line that made the node
 	Factory any      // opaque descriptor of the operator, matched to code by the composition root

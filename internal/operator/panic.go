@@ -35,9 +35,9 @@ func UserError(ctx *Context, p any, err error, where func() string) error {
 		return e
 	}
 	e := &errs.Error{Code: errs.CodeUserPanic, Class: errs.ClassFailTask, Op: ctx.Place(),
-		Msg: fmt.Sprintf("panic: %v%s\n%s", p, where(), trimStack(debug.Stack()))}
+		Msg: fmt.Sprintf("panic: %v%s\n%s", p, where(), TrimStack(debug.Stack()))}
 	if cause, ok := p.(error); ok {
-		e.Err = cause
+		e.Err = unsaid{cause}
 	}
 	return e
 }
@@ -59,8 +59,15 @@ func RowText(row any, time int64) string {
 	return fmt.Sprintf(" (at row %s, event time %d ms)", s, time)
 }
 
-// trimStack drops the frames of the recovery itself, so that the first line is the user's.
-func trimStack(stack []byte) string {
+// unsaid is a cause whose text is in the message already.
+type unsaid struct{ error }
+
+func (unsaid) Error() string   { return "" }
+func (u unsaid) Unwrap() error { return u.error }
+
+// TrimStack drops the frames of the recovery itself, so that the first line is the user's, and those of the engine's task
+// that everything runs under.
+func TrimStack(stack []byte) string {
 	s := string(stack)
 	if i := strings.LastIndex(s, "\npanic("); i >= 0 {
 		s = s[i+1:]
@@ -70,5 +77,10 @@ func trimStack(stack []byte) string {
 			}
 		}
 	}
-	return s
+	for _, frame := range []string{"\ngithub.com/weir-stream/weir/internal/task.", "\ngithub.com/weir-stream/weir/internal/app/cli."} {
+		if i := strings.Index(s, frame); i >= 0 {
+			s = s[:i]
+		}
+	}
+	return strings.TrimSuffix(s, "\n")
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime/debug"
 	"runtime/pprof"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/weir-stream/weir/internal/fs"
 	"github.com/weir-stream/weir/internal/graph"
 	"github.com/weir-stream/weir/internal/netx"
+	"github.com/weir-stream/weir/internal/operator"
 	"github.com/weir-stream/weir/internal/proc"
 )
 
@@ -58,7 +60,7 @@ func Main(p *proc.Process, build Build) int {
 	if err := configure(p, f, conf); err != nil {
 		return fail(p.Stderr, exitUsage, err)
 	}
-	program, used, err := build(conf, f.Rest)
+	program, used, err := described(build, conf, f.Rest)
 	if err != nil {
 		return fail(p.Stderr, exitUsage, err)
 	}
@@ -101,6 +103,16 @@ func tune(p *proc.Process, f *Flags, conf *config.Config) {
 		memory = p.Memory() / int64(max(1, f.Workers)) // workers of one machine share it
 	}
 	p.Tune(memory/4*3, garbage)
+}
+
+// described runs build. A panic in it is the program's mistake as much as an error.
+func described(build Build, conf *config.Config, args []string) (p app.Program, used bool, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = errs.New(errs.CodeUserPanic, errs.ClassUser, "build", "panic: %v\n%s", v, operator.TrimStack(debug.Stack()))
+		}
+	}()
+	return build(conf, args)
 }
 
 func configure(p *proc.Process, f *Flags, conf *config.Config) error {

@@ -44,6 +44,30 @@ type Options[T any] struct {
 	Bad Policy
 	// BadMax fails the job when more records than that were skipped or quarantined by one task; 0 is without bound.
 	BadMax int64
+	// TimeNil says that event times were asked for with a nil function.
+	TimeNil bool
+}
+
+// Problems says what is wrong with the options, and what to write instead.
+func (o Options[T]) Problems() (out []string) {
+	if o.TimeNil {
+		out = append(out, "the function passed to EventTime is nil: pass one that returns a row's time")
+	}
+	for _, d := range []struct {
+		what string
+		d    time.Duration
+	}{{"OutOfOrder", o.OutOfOrder}, {"Idle", o.Idle}, {"Aligned", o.Drift}} {
+		switch {
+		case d.d < 0:
+			out = append(out, fmt.Sprintf("%s is negative, %v: give a duration above zero, or leave it out", d.what, d.d))
+		case d.d%time.Millisecond != 0:
+			out = append(out, fmt.Sprintf("%s is %v: times have a resolution of one millisecond", d.what, d.d))
+		}
+	}
+	if o.BadMax < 0 {
+		out = append(out, fmt.Sprintf("%d bad records are allowed: give a number above zero, or 0 for any number", o.BadMax))
+	}
+	return out
 }
 
 // Driven is implemented by connectors that bring the operator in the place of New: those that tests drive. Nobody calls their
