@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weir-stream/weir"
+	"github.com/weir-stream/weir/connector"
 	"github.com/weir-stream/weir/connector/blackhole"
 	"github.com/weir-stream/weir/connector/print"
 	"github.com/weir-stream/weir/connector/slice"
@@ -55,7 +56,7 @@ func TestRefusedPrograms(t *testing.T) {
 		}, []string{"graph.side.type", `to one side output "late"`}},
 		"rows without time of a map": {func(e *weir.Env) { drop(broughtIn(e).Map(shop).NoTime()) }, []string{"graph.side.unknown"}},
 		"times": {func(e *weir.Env) {
-			drop(broughtIn(e, nil, weir.EventTime[parcel](nil, nil, weir.OutOfOrder(-time.Second), weir.Idle(-1), weir.Aligned(time.Microsecond))))
+			drop(broughtIn(e, weir.SourceOption[parcel]{}, weir.EventTime[parcel](nil, nil, weir.OutOfOrder(-time.Second), weir.Idle(-1), weir.Aligned(time.Microsecond))))
 		}, []string{"EventTime is nil", "OutOfOrder is negative, -1s", "Idle is negative", "Aligned is 1µs"}},
 		"bad records": {func(e *weir.Env) { drop(broughtIn(e, weir.OnBadRecord[parcel](weir.SkipBad(-5)))) }, []string{"-5 bad records"}},
 		"nil functions in aggregations": {func(e *weir.Env) {
@@ -151,5 +152,88 @@ func TestPanicText(t *testing.T) {
 	_, err := env.Execute(context.Background())
 	if err == nil || strings.Count(err.Error(), "assignment to entry in nil map") != 1 || strings.Contains(err.Error(), "internal/task.") {
 		t.Fatalf("error %v", err)
+	}
+}
+
+// Functions that choose where a row goes are called at the end of a task: their panics name their own line and the row.
+func TestPanicWhereRowsAreSent(t *testing.T) {
+	refuse := func(p parcel) int {
+		if p.Euros == 2 {
+			panic("no such shop")
+		}
+		return 0
+	}
+	for name, build := range map[string]func(weir.Stream[parcel]){
+		"KeyBy": func(s weir.Stream[parcel]) {
+			drop(s.KeyBy(refuse).Count("counts"))
+		},
+		"PartitionBy": func(s weir.Stream[parcel]) {
+			drop(s.PartitionBy(func(p parcel, _ int) int { return refuse(p) }).Map(shop).Parallelism(2))
+		},
+	} {
+		env := weir.NewEnv(name)
+		build(broughtIn(env))
+		_, err := env.Execute(context.Background())
+		for _, want := range []string{"user.panic: " + name + " at broken_test.go:", "no such shop", "{Shop:b Euros:2}"} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: missing %q in %v", name, want, err)
+			}
+		}
+	}
+}
+
+// tricky is a source whose enumerator or reader panics.
+type tricky struct {
+	connector.Source[parcel]
+	where string
+}
+
+func (s tricky) Enumerator(ctx connector.EnumeratorContext, restored []byte) (connector.Enumerator, error) {
+	e, err := s.Source.Enumerator(ctx, restored)
+	return trickyEnumerator{e, s.where}, err
+}
+
+func (s tricky) Reader(ctx connector.ReaderContext) (connector.Reader[parcel], error) {
+	r, err := s.Source.Reader(ctx)
+	return trickyReader{r, s.where}, err
+}
+
+type trickyEnumerator struct {
+	connector.Enumerator
+	where string
+}
+
+func (e trickyEnumerator) Close() error {
+	if e.where == "enumerator" {
+		panic("cannot close")
+	}
+	return e.Enumerator.Close()
+}
+
+type trickyReader struct {
+	connector.Reader[parcel]
+	where string
+}
+
+func (r trickyReader) AddSplit(s connector.Split) error {
+	if r.where == "split" {
+		panic("cannot add")
+	}
+	return r.Reader.AddSplit(s)
+}
+
+// A connector that panics where nobody expects it is not taken for a mistake of the engine, and ends no process.
+func TestPanicInConnector(t *testing.T) {
+	run := func(where string) error {
+		env := weir.NewEnv(where)
+		drop(weir.From[parcel](env, "parcels", tricky{slice.Of(parcel{"a", 1}), where}))
+		_, err := env.Execute(context.Background())
+		return err
+	}
+	if err := run("enumerator"); err != nil { // all rows have been read: it is logged
+		t.Error(err)
+	}
+	if err := run("split"); err == nil || !strings.Contains(err.Error(), "user.panic: parcels (1/1): panic: cannot add") {
+		t.Error(err)
 	}
 }

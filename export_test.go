@@ -10,4 +10,6 @@ func OperatorOf[T any](s Stream[T]) operator.Operator {
 }
 
 // HasherOf makes the function that hashes the keys of a stream's batches.
-func HasherOf[K, T any](k KeyedStream[K, T]) operator.Hasher { return newHasher(k.key, k.codec) }
+func HasherOf[K, T any](k KeyedStream[K, T]) operator.Hasher {
+	return newHasher(k.key, k.codec, here())
+}

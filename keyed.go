@@ -34,9 +34,9 @@ func (s Stream[T]) KeyBy[K any](key func(T) K) KeyedStream[K, T] {
 		s.env.problem("graph.key.unstable", fmt.Sprintf("%s cannot be a key: %s", typeName[K](), keyWhy(err)),
 			"return a string, an integer, or a struct of such fields from the function passed to KeyBy")
 	}
-	k := KeyedStream[K, T]{Stream: s, key: key, codec: kc}
+	k, at := KeyedStream[K, T]{Stream: s, key: key, codec: kc}, here()
 	k.part = graph.Partition{Kind: graph.Keyed, Explicit: true, Type: typeName[K](), Fn: operator.HasherMaker(func() operator.Hasher {
-		return newHasher(key, kc)
+		return newHasher(key, kc, at)
 	})}
 	return k
 }
@@ -51,14 +51,17 @@ func keyWhy(err error) string {
 
 // newHasher returns the function that fills in a batch's key hashes at the producer. It keeps its scratch keys, so each
 // producing task needs its own.
-func newHasher[K, T any](key func(T) K, kc *codec.KeyCodec[K]) operator.Hasher {
+func newHasher[K, T any](key func(T) K, kc *codec.KeyCodec[K], at graph.Position) operator.Hasher {
 	keys := make([]K, 0, event.MaxRows)
+	row := 0
 	return func(b event.Batch) {
 		in := b.(*event.Records[T])
 		in.Compact()
+		defer rowPanic("KeyBy", at, in, &row)
 		n := len(in.Rows)
 		keys = keys[:n]
 		for i := range in.Rows {
+			row = i
 			keys[i] = key(in.Rows[i])
 		}
 		in.Hash = in.Hash[:n]

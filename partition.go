@@ -1,6 +1,10 @@
 package weir
 
 import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/graph"
 	"github.com/weir-stream/weir/internal/operator"
@@ -38,19 +42,34 @@ func (s Stream[T]) Global() Stream[T] { return s.partitioned(graph.Partition{Kin
 // is out of range fails the job.
 func (s Stream[T]) PartitionBy(choose func(v T, n int) int) Stream[T] {
 	s.notNil(choose == nil, "PartitionBy")
+	at := here()
 	maker := operator.ChooserMaker(func() operator.Chooser {
+		row := 0
 		return func(b event.Batch, n int, targets []int32) {
 			in := b.(*event.Records[T])
+			defer rowPanic("PartitionBy", at, in, &row)
 			if in.Live == nil {
-				for i := range in.Rows {
-					targets[i] = int32(choose(in.Rows[i], n))
+				for row = range in.Rows {
+					targets[row] = int32(choose(in.Rows[row], n))
 				}
 				return
 			}
 			for i, j := range in.Live {
+				row = int(j)
 				targets[i] = int32(choose(in.Rows[j], n))
 			}
 		}
 	})
 	return s.partitioned(graph.Partition{Kind: graph.Custom, Fn: maker})
+}
+
+// rowPanic is deferred around functions that are called for the rows of a batch on their way out of a task: it gives a panic
+// the place in the program, since the operator is only the one in front, and the row.
+func rowPanic[T any](call string, at graph.Position, in *event.Records[T], row *int) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	panic(&errs.Error{Code: errs.CodeUserPanic, Class: errs.ClassFailTask, Op: fmt.Sprintf("%s at %s", call, at),
+		Msg: fmt.Sprintf("panic: %v%s\n%s", p, operator.RowText(in.Rows[*row], in.Times[*row]), operator.TrimStack(debug.Stack()))})
 }

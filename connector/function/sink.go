@@ -3,6 +3,7 @@ package function
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/weir-stream/weir/connector"
 )
@@ -15,7 +16,7 @@ func Sink[T any](f func(ctx context.Context, row T) error) connector.Sink[T] {
 	return sink[T]{func(ctx context.Context, rows []T, _ []int64) error {
 		for _, r := range rows {
 			if err := f(ctx, r); err != nil {
-				return err
+				return fmt.Errorf("%w (at row %.400s)", err, fmt.Sprintf("%+v", r))
 			}
 		}
 		return nil

@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/weir-stream/weir/connector"
@@ -16,6 +18,7 @@ import (
 type enumerators struct {
 	byOp map[sourceKey]*enumerator
 	list []jobmanager.Source
+	log  *slog.Logger
 }
 
 type sourceKey struct {
@@ -32,7 +35,7 @@ type enumerator struct {
 
 // newEnumerators returns the enumerators of the plan's sources. ctx ends with the job.
 func newEnumerators(ctx context.Context, w World, job *graph.JobGraph) (*enumerators, error) {
-	all := &enumerators{byOp: map[sourceKey]*enumerator{}}
+	all := &enumerators{byOp: map[sourceKey]*enumerator{}, log: w.Log}
 	for _, v := range job.Vertices {
 		n := v.Head()
 		d, err := sourceOf(n)
@@ -94,7 +97,18 @@ func (e *enumerator) failed(err error) error {
 func (e *enumerators) close() {
 	for _, en := range e.byOp {
 		if en.inner != nil {
-			_ = en.inner.Close()
+			if err := en.close(); err != nil {
+				e.log.Warn("the enumerator could not be closed", "source", en.name, "err", err)
+			}
 		}
 	}
+}
+
+func (e *enumerator) close() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return e.inner.Close()
 }

@@ -80,7 +80,7 @@ func (o *writer[T]) call(what string, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &errs.Error{Code: errs.CodeUserPanic, Class: errs.ClassFailTask, Op: o.ctx.Place(),
-				Msg: fmt.Sprintf("%s: panic in %s: %v\n%s", o.sink.Name(), what, p, debug.Stack())}
+				Msg: fmt.Sprintf("%s: panic in %s: %v\n%s", o.sink.Name(), what, p, operator.TrimStack(debug.Stack()))}
 		}
 	}()
 	return o.failed(what, f())

@@ -236,14 +236,23 @@ func (o *reader[T]) AddSplits(add []connector.Split, last bool) error {
 	for _, s := range add {
 		id := o.marks.Add(o.ctx.Now())
 		o.ids[s.ID], o.names[id] = id, s.ID
-		if err := o.r.AddSplit(s); err != nil {
-			return o.failed("open split "+s.ID, err)
+		if err := o.addSplit(s); err != nil {
+			return err
 		}
 	}
 	if err := o.tick(); err != nil {
 		return err
 	}
 	return o.align()
+}
+
+func (o *reader[T]) addSplit(s connector.Split) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = operator.RowError(o.ctx, p, nil, nil, 0)
+		}
+	}()
+	return o.failed("open split "+s.ID, o.r.AddSplit(s))
 }
 
 // WantSplit implements operator.Source.
