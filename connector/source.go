@@ -159,6 +159,6 @@ type BadRecord struct {
 	Want string
 	// Raw is the whole record as it came in; valid during the call only.
 	Raw []byte
-	// Err is the cause, or nil.
-	Err error
+	// Cause is the text of the error behind it, or "".
+	Cause string
 }

@@ -281,7 +281,11 @@ func (in *input[T]) bad(r *reader[T], b format.BadRecord) error {
 	if b.Line > 0 {
 		b.Line += in.lines
 	}
-	return r.ctx.Bad(connector.BadRecord(b))
+	bad := connector.BadRecord{Where: b.Where, Line: b.Line, Column: b.Column, Offset: b.Offset, Field: b.Field, Value: b.Value, Want: b.Want, Raw: b.Raw}
+	if b.Err != nil {
+		bad.Cause = b.Err.Error()
+	}
+	return r.ctx.Bad(bad)
 }
 
 func (in *input[T]) countLines() (lines int64, err error) {

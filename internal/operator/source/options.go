@@ -108,8 +108,8 @@ func badText(r connector.BadRecord) string {
 	if r.Want != "" {
 		s += ", expected " + r.Want
 	}
-	if r.Err != nil {
-		s += ": " + r.Err.Error()
+	if r.Cause != "" {
+		s += ": " + r.Cause
 	}
 	return s
 }

@@ -294,7 +294,7 @@ func TestAlignment(t *testing.T) {
 }
 
 func TestBadRecords(t *testing.T) {
-	bad := &connector.BadRecord{Where: "x.csv", Line: 7, Column: 3, Field: "delay", Value: "abc", Want: "a whole number", Raw: []byte("1,abc"), Err: errors.New("no digits")}
+	bad := &connector.BadRecord{Where: "x.csv", Line: 7, Column: 3, Field: "delay", Value: "abc", Want: "a whole number", Raw: []byte("1,abc"), Cause: "no digits"}
 	one := poll{"a", []int64{1}, connector.More, nil, bad}
 	const text = `x.csv:7:3: field delay: "abc", expected a whole number: no digits`
 	t.Run("fail", func(t *testing.T) {
