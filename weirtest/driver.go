@@ -159,6 +159,14 @@ func (d *Driver) NextTimer() (time.Time, bool) {
 	return time.UnixMilli(at).UTC(), ok
 }
 
+// Timers returns how many timers process functions have registered that have not fired, over all keys: those of event time
+// and those of processing time. Windows' own are not among them.
+func (d *Driver) Timers() (event, processing int) {
+	d.t.Helper()
+	d.settle()
+	return d.job.PendingTimers()
+}
+
 // Late returns how many rows were dropped because they were late, over all operators. Rows for a side output are not among
 // them.
 func (d *Driver) Late() int64 {

@@ -150,6 +150,15 @@ func (h *ByHand) NextTimer() (at int64, ok bool) {
 	return at, ok
 }
 
+// PendingTimers returns how many timers user functions have registered.
+func (h *ByHand) PendingTimers() (event, processing int) {
+	for _, s := range h.steps {
+		e, p := s.PendingTimers()
+		event, processing = event+e, processing+p
+	}
+	return event, processing
+}
+
 // Done reports whether all tasks have come to their end.
 func (h *ByHand) Done() bool {
 	for _, s := range h.steps {

@@ -95,6 +95,12 @@ type StatusHandler interface {
 	InputIdle(idle bool) error
 }
 
+// TimerHolder is implemented by operators whose users register timers, for tests that count them.
+type TimerHolder interface {
+	// PendingTimers returns how many timers of event time and of processing time are registered, over all keys.
+	PendingTimers() (event, processing int)
+}
+
 // Timers is how an operator asks to be called at a processing time. Calls run on the task's goroutine, never inside another
 // method of the operator.
 type Timers interface {

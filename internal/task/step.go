@@ -99,6 +99,17 @@ func (s *Stepper) source() (worked bool, err error) {
 // NextTimer returns when the task's next callback of processing time is due, in ms; false if none is set.
 func (s *Stepper) NextTimer() (at int64, ok bool) { return s.t.timers.next() }
 
+// PendingTimers returns how many timers the users of the chain's operators have registered.
+func (s *Stepper) PendingTimers() (event, processing int) {
+	for _, l := range s.t.links {
+		if h, ok := l.op.(operator.TimerHolder); ok {
+			e, p := h.PendingTimers()
+			event, processing = event+e, processing+p
+		}
+	}
+	return event, processing
+}
+
 // Done reports whether the task has come to the end of its input.
 func (s *Stepper) Done() bool { return s.done }
 

@@ -72,6 +72,14 @@ func (o *op[U]) Watermark(t int64) error {
 	return o.keyed.fireEvent(t)
 }
 
+// PendingTimers implements operator.TimerHolder.
+func (o *op[U]) PendingTimers() (event, processing int) {
+	if h, ok := o.keyed.(operator.TimerHolder); ok {
+		return h.PendingTimers()
+	}
+	return 0, 0
+}
+
 // Flush implements operator.Flusher.
 func (o *op[U]) Flush() error {
 	if err := o.out.Flush(); err != nil {

@@ -48,6 +48,17 @@ func (k *Keyed[K]) DeleteProcessing(t int64) {
 	}
 }
 
+// PendingTimers implements operator.TimerHolder.
+func (k *Keyed[K]) PendingTimers() (event, processing int) {
+	if k.event != nil {
+		event = k.event.Len()
+	}
+	if k.processing != nil {
+		processing = k.processing.Len()
+	}
+	return event, processing
+}
+
 func (k *Keyed[K]) needKey(what string) {
 	if k.onTimer == nil {
 		panic(errs.New(errs.CodeUserFunction, errs.ClassUser, k.Op.Place(), "%s was asked for, but the function has no OnTimer method", what))
