@@ -143,7 +143,6 @@ func TestNoRowIsLate(t *testing.T) {
 func TestAlignmentNeverStopsAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		drift := rapid.Int64Range(0, 20).Draw(t, "drift")
-		group := NewAlignment(drift)
 		readers := make([]*Splits, rapid.IntRange(1, 3).Draw(t, "readers"))
 		for r := range readers {
 			readers[r] = NewSplits(Strategy{New: func() Generator { return &Bounded{} }, IdleAfter: 100}, None)
@@ -153,7 +152,16 @@ func TestAlignmentNeverStopsAll(t *testing.T) {
 		}
 		for now := int64(1); now < 40; now++ {
 			canRead, present := 0, 0
-			bound := group.Bound()
+			// The slowest reader's watermark plus the drift; Final if nobody has a say, None while somebody has no watermark.
+			bound := Final
+			for _, s := range readers {
+				if at, ok := s.Slowest(); ok {
+					bound = min(bound, at)
+				}
+			}
+			if bound != None && bound != Final {
+				bound += drift
+			}
 			for _, s := range readers {
 				s.Align(bound, now, nil, nil)
 				for i := range s.Len() {
@@ -176,46 +184,9 @@ func TestAlignmentNeverStopsAll(t *testing.T) {
 			if present > 0 && canRead == 0 {
 				t.Fatal("nobody may read")
 			}
-			for r, s := range readers {
+			for _, s := range readers {
 				s.Tick(now)
-				at, ok := s.Slowest()
-				group.Report(Member{Subtask: r}, at, ok)
 			}
 		}
 	})
-}
-
-func TestAlignment(t *testing.T) {
-	a := NewAlignment(10)
-	if a.Bound() != Final {
-		t.Errorf("without members the bound is %s", show(a.Bound()))
-	}
-	for _, c := range []struct {
-		name      string
-		member    Member
-		watermark int64
-		ok        bool
-		want      int64
-	}{
-		{"the first reader", Member{0, 0}, 100, true, 110},
-		{"a slower one of another source", Member{1, 0}, 50, true, 60},
-		{"a reader without a watermark stops all", Member{0, 1}, None, true, None},
-		{"a reader without splits stops nobody", Member{0, 1}, 0, false, 60},
-		{"the slowest advances", Member{1, 0}, 95, true, 105},
-		{"at the end", Member{1, 0}, Final, true, 110},
-		{"all at the end: no wrapping around", Member{0, 0}, Final, true, Final},
-	} {
-		a.Report(c.member, c.watermark, c.ok)
-		if got := a.Bound(); got != c.want {
-			t.Errorf("%s: bound %s, want %s", c.name, show(got), show(c.want))
-		}
-	}
-	if got := fmt.Sprint(a.Members()); got != "[{0 0} {1 0}]" {
-		t.Errorf("members are %s", got)
-	}
-	a.Forget(Member{0, 0})
-	a.Forget(Member{0, 0})
-	if got := fmt.Sprint(a.Members()); got != "[{1 0}]" {
-		t.Errorf("members are %s", got)
-	}
 }
