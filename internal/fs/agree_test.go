@@ -50,7 +50,7 @@ func TestMemAgreesWithTheOperatingSystem(t *testing.T) {
 }
 
 var stepOps = []string{"open", "create", "append", "write", "write", "read", "readat", "seek", "close", "stat", "size",
-	"rename", "rename", "remove", "mkdir", "mkdir", "list", "syncdir"}
+	"rename", "rename", "link", "remove", "mkdir", "mkdir", "list", "syncdir"}
 
 // step is one thing to do. file numbers one of the files that are held open.
 type step struct {
@@ -82,6 +82,12 @@ func (w *walker) do(s step) string {
 			return "left out: Mem's is the root"
 		}
 		return kind(w.fsys.Rename(w.at(s.name), w.at(s.to)))
+	case "link":
+		if s.name == "." || s.to == "." {
+			return "left out: Mem's is the root"
+		}
+		err := w.fsys.Link(w.at(s.name), w.at(s.to))
+		return fmt.Sprint(kind(err), errors.Is(err, fs.ErrExist))
 	case "remove":
 		if path.Clean(s.name) == "." {
 			return "left out: Mem's is the root"

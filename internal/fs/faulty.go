@@ -15,6 +15,7 @@ const (
 	OpCreate     OpKind = "create"
 	OpOpenAppend OpKind = "append"
 	OpRename     OpKind = "rename"
+	OpLink       OpKind = "link"
 	OpRemove     OpKind = "remove"
 	OpMkdirAll   OpKind = "mkdir-all"
 	OpReadDir    OpKind = "read-dir"
@@ -30,7 +31,7 @@ const (
 type Op struct {
 	Kind OpKind
 	Name string
-	To   string // the new name of OpRename
+	To   string // the new name of OpRename and OpLink
 	N    int64  // counts the operations of the Faulty, from 1
 }
 
@@ -106,6 +107,14 @@ func (f *Faulty) Rename(from, to string) error {
 		return err
 	}
 	return f.inner.Rename(from, to)
+}
+
+// Link implements FS.
+func (f *Faulty) Link(from, to string) error {
+	if err := f.ask(OpLink, from, to); err != nil {
+		return err
+	}
+	return f.inner.Link(from, to)
 }
 
 // Remove implements FS.

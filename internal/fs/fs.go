@@ -34,6 +34,9 @@ type FS interface {
 	// Rename gives a file or directory another name. A file replaces an existing file of that name in one step. An
 	// existing directory is never replaced, and a directory replaces nothing.
 	Rename(from, to string) error
+	// Link gives a file a second name in one step. An existing name is never replaced: that is ErrExist, for all but one
+	// of several callers at once. A file system without hard links refuses it.
+	Link(from, to string) error
 	// Remove deletes a file or an empty directory.
 	Remove(name string) error
 	// MkdirAll creates a directory and the missing ones above it. An existing directory is no error.

@@ -9,12 +9,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
 var (
 	errIsDir    = errors.New("is a directory")
-	errNotDir   = errors.New("not a directory")
+	errNotDir   = syscall.ENOTDIR // callers ask for it, as they do of the system
 	errNotEmpty = errors.New("directory not empty")
 )
 
@@ -188,6 +189,34 @@ func (m *Mem) rename(from, to string) error {
 	}
 	delete(oldDir.children, oldLast)
 	newDir.children[newLast] = n
+	return nil
+}
+
+// Link implements FS.
+func (m *Mem) Link(from, to string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.link(from, to); err != nil {
+		return &os.LinkError{Op: "link", Old: from, New: to, Err: err}
+	}
+	return nil
+}
+
+func (m *Mem) link(from, to string) error {
+	n, err := m.walk(split(from))
+	if err != nil {
+		return err
+	}
+	d, last, err := m.parent(to)
+	switch {
+	case err != nil:
+		return err
+	case d.children[last] != nil:
+		return ErrExist
+	case n.dir:
+		return errIsDir
+	}
+	d.children[last] = n
 	return nil
 }
 

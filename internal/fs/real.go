@@ -19,6 +19,9 @@ func (Real) OpenAppend(name string) (File, error) {
 // Rename implements FS.
 func (Real) Rename(from, to string) error { return os.Rename(from, to) }
 
+// Link implements FS.
+func (Real) Link(from, to string) error { return os.Link(from, to) }
+
 // Remove implements FS.
 func (Real) Remove(name string) error { return os.Remove(name) }
 
