@@ -6,6 +6,8 @@ import (
 	"math"
 	"reflect"
 	"time"
+
+	"github.com/weir-stream/weir/internal/sat"
 )
 
 // noTime is the time of a row that has none.
@@ -148,7 +150,7 @@ func (b *Bound[T]) Late(w Window, watermark int64) bool {
 // LateRow reports whether a row that went into no window is to be counted as late. It is not if it fell into a gap
 // between sliding windows ahead of the watermark.
 func (b *Bound[T]) LateRow(ts, watermark int64) bool {
-	return b.Domain == EventTime && satAdd(ts, b.Lateness) <= watermark
+	return b.Domain == EventTime && sat.Add(ts, b.Lateness) <= watermark
 }
 
 // Session is the window of one row alone: from its time to the end of its gap.
@@ -160,7 +162,7 @@ func (b *Bound[T]) Session(row T, ts int64) (Window, error) {
 			return Window{}, &Error{Spec: b.Text, Reason: fmt.Sprintf("the gap function returned %s", d), Advice: "return at least one millisecond"}
 		}
 	}
-	return Window{Start: ts, End: satAdd(ts, gap)}, nil
+	return Window{Start: ts, End: sat.Add(ts, gap)}, nil
 }
 
 // Assign appends the windows of a row to dst, by rising start. The window of count kinds is GlobalWindow. A row without a

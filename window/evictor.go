@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"time"
+
+	"github.com/weir-stream/weir/internal/sat"
 )
 
 // Elements is the content of one window of which every row is kept, in order of arrival. Rows and Times have the same
@@ -166,7 +168,7 @@ func keepWithin[T any](c *Elements[T], span int64) {
 	for _, ts := range c.Times {
 		newest = max(newest, ts)
 	}
-	cut := satSub(newest, span)
+	cut := sat.Sub(newest, span)
 	c.Keep(func(_ T, ts int64) bool { return ts > cut })
 }
 

@@ -3,6 +3,8 @@ package window
 import (
 	"fmt"
 	"reflect"
+
+	"github.com/weir-stream/weir/internal/sat"
 )
 
 // Each trigger here is one rule at work. Those with memory have the index of their word in State. All but deltaTrigger,
@@ -205,7 +207,7 @@ func (t everyEventTime[T]) OnElement(_ T, ts int64, w Window, ctx Context[T]) Re
 }
 
 func (t everyEventTime[T]) plan(last int64, w Window, ctx Context[T]) {
-	next := min(satAdd(last, t.interval), w.MaxTimestamp())
+	next := min(sat.Add(last, t.interval), w.MaxTimestamp())
 	ctx.State().Set(t.word, next)
 	ctx.SetTimer(EventTime, next)
 }
@@ -267,7 +269,7 @@ func (t everyProcessingTime[T]) OnElement(_ T, _ int64, w Window, ctx Context[T]
 // is so for event-time windows over old data, the interval alone counts: a timer at the end would fire at once, and no
 // other would follow.
 func (t everyProcessingTime[T]) plan(last, now int64, w Window, ctx Context[T]) {
-	next := satAdd(last, t.interval)
+	next := sat.Add(last, t.interval)
 	if end := w.MaxTimestamp(); end > now {
 		next = min(next, end)
 	}
@@ -344,7 +346,7 @@ func (t timeoutTrigger[T]) OnElement(row T, ts int64, w Window, ctx Context[T]) 
 	if pending {
 		ctx.DeleteTimer(ProcessingTime, at)
 	}
-	next := satAdd(ctx.ProcessingTime(), t.timeout)
+	next := sat.Add(ctx.ProcessingTime(), t.timeout)
 	ctx.State().Set(t.word, next)
 	ctx.SetTimer(ProcessingTime, next)
 	return r

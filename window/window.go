@@ -3,6 +3,8 @@ package window
 import (
 	"math"
 	"time"
+
+	"github.com/weir-stream/weir/internal/sat"
 )
 
 // Window is the interval [Start, End) in milliseconds since the Unix epoch.
@@ -50,7 +52,7 @@ func (w Window) EndTime() time.Time { return time.UnixMilli(w.End).UTC() }
 
 // Duration is the window's length. It saturates for windows of more than 292 years.
 func (w Window) Duration() time.Duration {
-	length := satSub(w.End, w.Start)
+	length := sat.Sub(w.End, w.Start)
 	if length > math.MaxInt64/int64(time.Millisecond) {
 		return math.MaxInt64
 	}
@@ -68,31 +70,7 @@ func (w Window) String() string {
 
 // CleanupTime is when the content of an event-time window may be forgotten. It saturates at MaxInt64, which means never:
 // no timer is wanted for it.
-func CleanupTime(w Window, lateness int64) int64 { return satAdd(w.MaxTimestamp(), lateness) }
-
-// satAdd adds, and stays at the end of the range instead of wrapping around.
-func satAdd(a, b int64) int64 {
-	sum := a + b
-	switch {
-	case b > 0 && sum < a:
-		return math.MaxInt64
-	case b < 0 && sum > a:
-		return math.MinInt64
-	}
-	return sum
-}
-
-// satSub subtracts, and stays at the end of the range instead of wrapping around.
-func satSub(a, b int64) int64 {
-	diff := a - b
-	switch {
-	case b < 0 && diff < a:
-		return math.MaxInt64
-	case b > 0 && diff > a:
-		return math.MinInt64
-	}
-	return diff
-}
+func CleanupTime(w Window, lateness int64) int64 { return sat.Add(w.MaxTimestamp(), lateness) }
 
 // floorDiv rounds toward minus infinity. d is positive.
 func floorDiv(a, d int64) int64 {

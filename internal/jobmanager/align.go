@@ -5,6 +5,7 @@ import (
 
 	"github.com/weir-stream/weir/internal/ids"
 	"github.com/weir-stream/weir/internal/rpc"
+	"github.com/weir-stream/weir/internal/sat"
 )
 
 // aligner holds sources of one alignment group together: none may be further ahead of the slowest one than its drift. It
@@ -116,22 +117,14 @@ func (a *aligner) limits() []*rpc.AlignTo {
 		}
 		g.told, g.last = true, now
 		for _, src := range g.sources {
-			l := &rpc.AlignTo{Vertex: ids.VertexID(src.key.vertex), Op: src.key.op, Max: ahead(now.least, src.driftMs), Slowest: -1}
+			l := &rpc.AlignTo{Vertex: ids.VertexID(src.key.vertex), Op: src.key.op, Max: sat.Add(now.least, src.driftMs), Slowest: -1}
 			if src == now.source {
-				l.Slowest, l.SlowestMax = now.subtask, ahead(now.next, src.driftMs)
+				l.Slowest, l.SlowestMax = now.subtask, sat.Add(now.next, src.driftMs)
 			}
 			out = append(out, l)
 		}
 	}
 	return out
-}
-
-// ahead is t and the drift, or the end of time.
-func ahead(t, drift int64) int64 {
-	if t+drift < t {
-		return math.MaxInt64
-	}
-	return t + drift
 }
 
 // slowest finds the lowest watermark of the active tasks and that of the others, both MaxInt64 without any; not known while

@@ -39,21 +39,3 @@ func (o *output) to(watermark int64, idle bool) (c Change) {
 	}
 	return c
 }
-
-func satSub(a, b int64) int64 {
-	diff := a - b
-	switch {
-	case b < 0 && diff < a:
-		return math.MaxInt64
-	case b > 0 && diff > a:
-		return math.MinInt64
-	}
-	return diff
-}
-
-func satAdd(a, b int64) int64 {
-	if b == math.MinInt64 {
-		return satSub(a, math.MaxInt64)
-	}
-	return satSub(a, -b)
-}

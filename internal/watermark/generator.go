@@ -1,5 +1,7 @@
 package watermark
 
+import "github.com/weir-stream/weir/internal/sat"
+
 // Generator makes the watermark of one split from the times of its rows. It sees them in the order of the split.
 //
 // The engine calls Observe once for each batch, before the rows are sent on, and Watermark after they were sent, so that no
@@ -37,7 +39,7 @@ func (b *Bounded) Watermark() int64 {
 	if !b.seen {
 		return None
 	}
-	return satSub(satSub(b.highest, b.Bound), 1)
+	return sat.Sub(sat.Sub(b.highest, b.Bound), 1)
 }
 
 // Silent is the generator that never makes a watermark. (The final one comes all the same, at the end of the input.)

@@ -1,5 +1,7 @@
 package watermark
 
+import "github.com/weir-stream/weir/internal/sat"
+
 // Strategy says how a source makes watermarks. Times are in ms.
 type Strategy struct {
 	// New makes the generator of a split. It must not be nil.
@@ -113,7 +115,7 @@ func (s *Splits) Observe(id SplitID, times []int64, now int64) {
 	}
 	x.idle, x.quiet, x.since = false, 0, now
 	if s.strategy.AheadMax > 0 {
-		times = s.sane(times, satAdd(now, s.strategy.AheadMax))
+		times = s.sane(times, sat.Add(now, s.strategy.AheadMax))
 	}
 	x.generator.Observe(times)
 }
@@ -205,7 +207,7 @@ func (s *Splits) NextDeadline() (at int64, ok bool) {
 		if !x.live || x.idle || x.paused {
 			continue
 		}
-		if d := satAdd(x.since, s.strategy.IdleAfter-x.quiet); !ok || d < at {
+		if d := sat.Add(x.since, s.strategy.IdleAfter-x.quiet); !ok || d < at {
 			at, ok = d, true
 		}
 	}

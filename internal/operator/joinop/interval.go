@@ -9,6 +9,7 @@ import (
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/operator"
 	"github.com/weir-stream/weir/internal/operator/basic"
+	"github.com/weir-stream/weir/internal/sat"
 	"github.com/weir-stream/weir/internal/statebackend"
 	"github.com/weir-stream/weir/internal/timer"
 )
@@ -213,9 +214,9 @@ func visitor[K, A, B, U, T, O any](o *interval[K, A, B, U], other *half[K, O], m
 
 // meet matches a row with the rows of the other side, and notes at those that they are not alone.
 func meet[K, A, B, U, T, O any](o *interval[K, A, B, U], key statebackend.Key, me *half[K, T], other *half[K, O], m *meeting[T], visit func(entry, value []byte) bool) error {
-	o.from = appendTime(o.from[:0], add(m.time, me.lower))
+	o.from = appendTime(o.from[:0], sat.Add(m.time, me.lower))
 	o.found, o.foundVal = o.found[:0], o.foundVal[:0]
-	other.kept.Range(key, nil, o.from, o.until(add(m.time, me.upper)), visit)
+	other.kept.Range(key, nil, o.from, o.until(sat.Add(m.time, me.upper)), visit)
 	if m.err != nil {
 		return m.err
 	}
@@ -241,7 +242,7 @@ func (o *interval[K, A, B, U]) until(t int64) []byte {
 
 // keep stores a row for rows of the other side that may come, or pads it at once if none can.
 func keep[K, A, B, U, T, O any](o *interval[K, A, B, U], key statebackend.Key, me *half[K, T], m *meeting[T], match func(*T, *O, int64, int64) error) error {
-	last := add(m.time, me.upper)
+	last := sat.Add(m.time, me.upper)
 	if last <= o.watermark {
 		if m.matched || !me.outer {
 			return nil
@@ -292,7 +293,7 @@ func leaver[K, A, B, U, T any](o *interval[K, A, B, U], h *half[K, T], pad func(
 			return false
 		}
 		t := timeOf(entry)
-		o.now.Time = max(t, add(t, h.upper))
+		o.now.Time = max(t, sat.Add(t, h.upper))
 		h.err = pad(&h.met, t)
 		return h.err == nil
 	}
@@ -302,7 +303,7 @@ func leaver[K, A, B, U, T any](o *interval[K, A, B, U], h *half[K, T], pad func(
 func expire[K, A, B, U, T any](o *interval[K, A, B, U], key statebackend.Key, h *half[K, T], due int64) error {
 	limit := int64(math.MaxInt64)
 	if due != math.MaxInt64 {
-		limit = add(due, -h.upper)
+		limit = sat.Add(due, -h.upper)
 	}
 	o.found = o.found[:0]
 	h.kept.Range(key, nil, nil, o.until(limit), h.leave)
