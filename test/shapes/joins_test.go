@@ -102,7 +102,9 @@ func joins() []pipeline {
 	type byWindow = weir.WindowJoin[string, ride, bill]
 	type byInterval = weir.IntervalJoin[string, ride, bill]
 	inWindow := func(name string, left, right bool, op func(byWindow) weir.Stream[match]) pipeline {
-		return pipeline{name, func(env *weir.Env, p pipe) { show(op(byZone(env, p).JoinWindow(p.in("join"), bills(env, p), six)), p, matchText) }, joined(sameSix, left, right)}
+		return pipeline{name, func(env *weir.Env, p pipe) {
+			show(op(byZone(env, p).JoinWindow(p.in("join"), bills(env, p), six)), p, matchText)
+		}, joined(sameSix, left, right)}
 	}
 	inInterval := func(name string, left, right bool, op func(byInterval) weir.Stream[match]) pipeline {
 		return pipeline{name, func(env *weir.Env, p pipe) {

@@ -243,4 +243,3 @@ func (o opened) FlatMap(_ *weir.Context, r ride, out weir.Out[string]) error {
 	}
 	return nil
 }
-

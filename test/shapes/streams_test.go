@@ -40,7 +40,9 @@ func streams() []pipeline {
 			show(rows.Filter(func(s string) bool { return s != "" }), p, func(s string) string { return s })
 		}, one(ride.text)},
 		{"map", func(env *weir.Env, p pipe) {
-			show(rides(env, p).Map(func(r ride) weir.Pair[netip.Addr, *string] { return weir.Pair[netip.Addr, *string]{First: r.From, Second: r.Note} }), p,
+			show(rides(env, p).Map(func(r ride) weir.Pair[netip.Addr, *string] {
+				return weir.Pair[netip.Addr, *string]{First: r.From, Second: r.Note}
+			}), p,
 				func(v weir.Pair[netip.Addr, *string]) string { return fmt.Sprint(v.First, v.Second == nil) })
 		}, one(func(r ride) string { return fmt.Sprint(r.From, r.ID%3 == 0) })},
 		{"tryMap", func(env *weir.Env, p pipe) {

@@ -180,7 +180,9 @@ func windows() []pipeline {
 		{"windowAll", func(env *weir.Env, p pipe) {
 			all := rides(env, p).Rebalance().Filter(func(ride) bool { return true }).WindowAll(p.in("w"), day)
 			show(all.Aggregate(weir.Both(weir.Min(func(r ride) int64 { return r.ID }), weir.Max(func(r ride) int64 { return r.ID }))), p,
-				func(v weir.Windowed[struct{}, weir.Pair[int64, int64]]) string { return fmt.Sprint(v.Start().Format("02"), v.Value) })
+				func(v weir.Windowed[struct{}, weir.Pair[int64, int64]]) string {
+					return fmt.Sprint(v.Start().Format("02"), v.Value)
+				})
 		}, func() []string {
 			// The first day has the rides of twelve hours, six an hour.
 			return []string{"09{0 71}", "10{72 215}", "11{216 359}", "12{360 399}"}
