@@ -1,5 +1,7 @@
 package weir
 
+import "cmp"
+
 // Number is what Sum, Mean, Min and Max work on.
 type Number interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
@@ -76,6 +78,29 @@ func extreme[T any, N Number](of func(T) N, better func(a, b N) bool) Aggregatio
 			}
 		},
 		Result: func(s *FirstState[N]) N { return s.Value },
+	}
+}
+
+// MinBy is the row with the least value of by. NaN counts as the greatest value. Of several such rows it is the first,
+// unless ties is LastWins.
+func MinBy[T any, N cmp.Ordered](by func(T) N, ties ...Ties) Aggregation[T, FirstState[T], T] {
+	return Reducing(chosen(by, ties, less[N]))
+}
+
+// MaxBy is the row with the greatest value of by. NaN counts as the greatest value. Of several such rows it is the first,
+// unless ties is LastWins.
+func MaxBy[T any, N cmp.Ordered](by func(T) N, ties ...Ties) Aggregation[T, FirstState[T], T] {
+	return Reducing(chosen(by, ties, func(a, b N) bool { return less(b, a) }))
+}
+
+// chosen returns the better of two rows, of which have came first.
+func chosen[T, N any](by func(T) N, ties []Ties, better func(a, b N) bool) func(have, row T) T {
+	last := len(ties) > 0 && ties[0] == LastWins
+	return func(have, row T) T {
+		if a, b := by(have), by(row); better(b, a) || last && !better(a, b) {
+			return row
+		}
+		return have
 	}
 }
 

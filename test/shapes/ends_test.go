@@ -100,7 +100,20 @@ func partitions() []pipeline {
 			// That the order is right is seen by key, in one subtask.
 			show(rows.KeyBy(func(r ride) string { return r.Zone }).FullPartition(p.in("look")).Map(func(_ string, rows []ride, out weir.Out[string]) { out.Emit(sorted(rows)) }), p,
 				func(s string) string { return s })
-		}, nil},
+		}, func() (out []string) {
+			for z := range int64(7) {
+				text := ""
+				for fare := range int64(101) {
+					for id := z; id < rideCount; id += 7 {
+						if newRide(id).Fare == fare {
+							text += fmt.Sprint(fare, ":", id, " ")
+						}
+					}
+				}
+				out = append(out, text)
+			}
+			return out
+		}},
 		{"partitionReduce", func(env *weir.Env, p pipe) {
 			show(byZone(env, p).FullPartition(p.in("reduce")).Reduce(total), p, ride.short)
 		}, fares},
@@ -138,7 +151,12 @@ func ends() []pipeline {
 	return []pipeline{
 		{"sequence", func(env *weir.Env, p pipe) {
 			show(weir.From(env, p.in("n"), sequence.Of(5, 2005)), p, func(n int64) string { return fmt.Sprint(n) })
-		}, nil},
+		}, func() (out []string) {
+			for n := range 2001 {
+				out = append(out, fmt.Sprint(n+5))
+			}
+			return out
+		}},
 		{"generator", func(env *weir.Env, p pipe) {
 			show(weir.From(env, p.in("n"), generator.Of(newRide, generator.Count(rideCount), generator.RowsPerSecond(4000))), p, ride.text)
 		}, one(ride.text)},
@@ -179,16 +197,23 @@ func ends() []pipeline {
 			rows.To(p.name, file.JSONSink[csvRow](filepath.Join(p.dir, p.name+".out")+"/"))
 		}, one(func(r ride) string { return fmt.Sprintf(`{"ID":%d,"Zone":%q}`, r.ID, r.Zone) })},
 		{"printed", func(env *weir.Env, p pipe) {
-			got := rides(env, p).Rebalance().Filter(func(r ride) bool { return r.ID%10 == 0 }).Gather()
+			got := rides(env, p).Rebalance().ProcessEach(p.in("count"), func(ctx *weir.Context, r ride, out weir.Out[ride]) error {
+				ctx.Metrics().Counter("seen").Add(2)
+				if r.ID%10 == 0 {
+					out.Emit(r)
+				}
+				return nil
+			}).Gather()
 			env.AtEnd(func(res *weir.Result) {
 				for _, r := range got.Rows() {
 					fmt.Printf("%s> %s\n", p.name, r.text())
 				}
 				src, ok := res.Operator(p.in("rides1"))
-				fmt.Printf("%s> %v %d\n", p.name, ok, src.RowsIn)
+				count, _ := res.Operator(p.in("count"))
+				fmt.Printf("%s> %v %d %d %d %d\n", p.name, ok, src.RowsIn, count.RowsIn, count.RowsOut, count.Counters["seen"])
 			})
 		}, func() []string {
-			out := []string{fmt.Sprint("true ", rideCount)}
+			out := []string{fmt.Sprint("true ", rideCount, " ", rideCount, " ", rideCount/10, " ", 2*rideCount)}
 			for id := int64(0); id < rideCount; id += 10 {
 				out = append(out, newRide(id).text())
 			}

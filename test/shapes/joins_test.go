@@ -145,6 +145,26 @@ func joins() []pipeline {
 				}
 				return text
 			})
-		}, nil},
+		}, func() (out []string) {
+			for _, zone := range []string{"z0", "z1", "z2", "z3", "z4", "z5", "z6", "none"} {
+				for at := start; at.Before(start.AddDate(0, 0, 4)); at = at.Add(6 * time.Hour) {
+					text := ""
+					for _, r := range allRides() {
+						if r.Zone == zone && r.At.Truncate(6*time.Hour).Equal(at) {
+							text += r.short() + ", "
+						}
+					}
+					for _, b := range allBills() {
+						if b.Zone == zone && b.At.Truncate(6*time.Hour).Equal(at) {
+							text += fmt.Sprint("| ", b.Ride)
+						}
+					}
+					if text != "" {
+						out = append(out, text)
+					}
+				}
+			}
+			return out
+		}},
 	}
 }

@@ -30,7 +30,24 @@ func processes() []pipeline {
 		}, one(ride.text)},
 		{"keyedProcess", func(env *weir.Env, p pipe) {
 			show(byZone(env, p).Process(p.in("f"), func() weir.KeyedProcess[string, ride, string] { return &states{} }), p, text)
-		}, nil},
+		}, func() (out []string) {
+			for z := range int64(7) {
+				notes, fares, n, sum, total := "", map[string]int64{}, 0, int64(0), int64(0)
+				var last ride
+				for id := z; id < rideCount; id += 7 {
+					last = newRide(id)
+					if n++; id%3 == 0 {
+						notes += "-"
+					} else {
+						notes += fmt.Sprint("note ", id)
+					}
+					fares[fmt.Sprint(id%3)] += last.Fare
+					sum, total = sum+id, total+last.Fare
+				}
+				out = append(out, fmt.Sprint(last.Zone, start.AddDate(1, 0, 0), last.text(), n, notes, fares, sum, float64(total)/float64(n)))
+			}
+			return out
+		}},
 		{"coProcess", func(env *weir.Env, p pipe) {
 			other := rides(env, p).Map(func(r ride) int64 { return r.ID })
 			show(rides(env, p).Rebalance().Connect(other.Rebalance()).Process(p.in("f"), func() weir.CoProcess[ride, int64, string] { return both{} }), p, text)

@@ -100,10 +100,10 @@ func windows() []pipeline {
 	if err != nil {
 		panic(err)
 	}
-	hourly := func(name string, op func(w weir.WindowedStream[string, ride]) weir.Stream[string], spec window.Spec) pipeline {
+	daily := func(name string, op func(w weir.WindowedStream[string, ride]) weir.Stream[string], spec window.Spec, want func() []string) pipeline {
 		return pipeline{name, func(env *weir.Env, p pipe) {
 			show(op(byZone(env, p).Window(p.in("w"), spec)), p, func(s string) string { return s })
-		}, nil}
+		}, want}
 	}
 	ids := func(w weir.WindowedStream[string, ride]) weir.Stream[string] {
 		return w.Apply(func(ctx *weir.WindowContext[string], rows iter.Seq[ride], out weir.Out[string]) error {
@@ -150,33 +150,84 @@ func windows() []pipeline {
 			return out
 		}),
 		counts("dynamicSession", window.SessionDynamic(func(r ride) time.Duration {
-			return time.Duration(60+r.ID%5*5) * time.Minute
-		}), nil),
-		counts("earlyResults", day.Trigger(window.OnEventTime().Early(window.OnCount(5))), nil),
-		counts("purging", day.Trigger(window.Purging(window.OnCount(4))), nil),
-		counts("delta", window.Global().Trigger(window.OnDelta(9, far)), nil),
+			return gapOf(r)
+		}), dynamicSessions),
+		counts("earlyResults", day.Trigger(window.OnEventTime().Early(window.OnCount(5))), byDay(func(zone string, w window.Window, rows []ride) (out []string) {
+			for n := 5; n <= len(rows); n += 5 {
+				out = append(out, windowed(weir.Windowed[string, int]{Key: zone, Window: w, Value: n}))
+			}
+			return append(out, windowed(weir.Windowed[string, int]{Key: zone, Window: w, Value: len(rows)}))
+		})),
+		counts("purging", day.Trigger(window.Purging(window.OnCount(4))), byDay(func(zone string, w window.Window, rows []ride) (out []string) {
+			return slices.Repeat([]string{windowed(weir.Windowed[string, int]{Key: zone, Window: w, Value: 4})}, len(rows)/4)
+		})),
+		counts("delta", window.Global().Trigger(window.OnDelta(9, far)), forever(func(rows []ride) (out []int) {
+			last := rows[0]
+			for i, r := range rows {
+				if r.Dist-last.Dist > 9 {
+					out, last = append(out, i+1), r
+				}
+			}
+			return out
+		})),
+		// When it fires depends on the batches of the source; here only the shapes are compared.
 		counts("continuous", day.Trigger(window.EveryEventTime(7*time.Hour)), nil),
-		counts("count", window.Count(6), nil),
-		counts("countSliding", window.CountSliding(6, 4), nil),
-		hourly("wholeWindow", ids, day),
-		hourly("evictCount", ids, day.Evictor(window.KeepLast(3))),
-		hourly("evictTime", ids, day.Evictor(window.KeepWithin(3*time.Hour))),
-		hourly("evictDelta", ids, day.Evictor(window.KeepNear(4, far).After())),
-		hourly("evictOwn", ids, day.Evictor(window.EvictWith("odd", func(e *window.Elements[ride], _ window.Moment) {
+		counts("count", window.Count(6), forever(func(rows []ride) []int { return slices.Repeat([]int{6}, len(rows)/6) })),
+		counts("countSliding", window.CountSliding(6, 4), forever(func(rows []ride) (out []int) {
+			for n := 4; n <= len(rows); n += 4 {
+				out = append(out, min(n, 6))
+			}
+			return out
+		})),
+		daily("wholeWindow", ids, day, kept(func(_, _ ride, _ int) bool { return true })),
+		daily("evictCount", ids, day.Evictor(window.KeepLast(3)), kept(func(_, _ ride, behind int) bool { return behind < 3 })),
+		daily("evictTime", ids, day.Evictor(window.KeepWithin(3*time.Hour)), kept(func(r, last ride, _ int) bool { return last.At.Sub(r.At) < 3*time.Hour })),
+		daily("evictDelta", ids, day.Evictor(window.KeepNear(4, far)), kept(func(r, last ride, _ int) bool { return last.Dist-r.Dist < 4 })),
+		daily("evictOwn", ids, day.Evictor(window.EvictWith("odd", func(e *window.Elements[ride], _ window.Moment) {
 			e.Keep(func(r ride, _ int64) bool { return r.ID%2 == 1 })
-		}))),
-		hourly("windowReduce", func(w weir.WindowedStream[string, ride]) weir.Stream[string] {
+		})), kept(func(r, _ ride, _ int) bool { return r.ID%2 == 1 })),
+		daily("minByWindow", func(w weir.WindowedStream[string, ride]) weir.Stream[string] {
+			return extremes(w.Aggregate(weir.MinBy(func(r ride) int64 { return r.Fare % 10 })))
+		}, day, best(func(r, have ride) bool { return r.Fare%10 < have.Fare%10 })),
+		daily("maxByWindow", func(w weir.WindowedStream[string, ride]) weir.Stream[string] {
+			return extremes(w.Aggregate(weir.MaxBy(func(r ride) int64 { return r.Fare % 10 }, weir.LastWins)))
+		}, day, best(func(r, have ride) bool { return r.Fare%10 >= have.Fare%10 })),
+		daily("windowReduce", func(w weir.WindowedStream[string, ride]) weir.Stream[string] {
 			return w.Reduce(func(a, b ride) ride { a.Fare += b.Fare; return a }).Rebalance().Map(ride.text)
-		}, day),
-		hourly("windowState", func(w weir.WindowedStream[string, ride]) weir.Stream[string] {
+		}, day, byDay(func(_ string, _ window.Window, rows []ride) []string {
+			sum := rows[0]
+			for _, r := range rows[1:] {
+				sum.Fare += r.Fare
+			}
+			return []string{sum.text()}
+		})),
+		daily("windowState", func(w weir.WindowedStream[string, ride]) weir.Stream[string] {
 			return w.AggregateProcess(weir.Sum(func(r ride) int64 { return r.Fare }), func() weir.WindowFunction[string, int64, string] { return &firings{} })
-		}, day.Trigger(window.OnEventTime().Early(window.OnCount(5)))),
-		hourly("windowApply", func(w weir.WindowedStream[string, ride]) weir.Stream[string] {
+		}, day.Trigger(window.OnEventTime().Early(window.OnCount(5))), func() []string {
+			windows := map[string]int64{}
+			return byDay(func(zone string, _ window.Window, rows []ride) (out []string) {
+				windows[zone]++
+				var sum int64
+				for i, r := range rows {
+					if sum += r.Fare; (i+1)%5 == 0 {
+						out = append(out, firingText(zone, windows[zone], int64(i+1)/5, sum))
+					}
+				}
+				return append(out, firingText(zone, windows[zone], int64(len(rows)/5)+1, sum))
+			})()
+		}),
+		daily("windowApply", func(w weir.WindowedStream[string, ride]) weir.Stream[string] {
 			return w.AggregateApply(weir.Mean(func(r ride) int64 { return r.Fare }), func(ctx *weir.WindowContext[string], mean float64, out weir.Out[string]) error {
 				out.Emit(fmt.Sprintf("%s %s %.3f", ctx.Key(), ctx.Window(), mean))
 				return nil
 			})
-		}, day),
+		}, day, byDay(func(zone string, w window.Window, rows []ride) []string {
+			var sum int64
+			for _, r := range rows {
+				sum += r.Fare
+			}
+			return []string{fmt.Sprintf("%s %s %.3f", zone, w, float64(sum)/float64(len(rows)))}
+		})),
 		{"windowAll", func(env *weir.Env, p pipe) {
 			all := rides(env, p).Rebalance().Filter(func(ride) bool { return true }).WindowAll(p.in("w"), day)
 			show(all.Aggregate(weir.Both(weir.Min(func(r ride) int64 { return r.ID }), weir.Max(func(r ride) int64 { return r.ID }))), p,
@@ -217,6 +268,14 @@ func (f *firings) Process(ctx *weir.WindowContext[string], sum int64, out weir.O
 	if f.firings.Or(0) == 1 {
 		f.windows.Update(func(n *int64) { *n++ })
 	}
-	out.Emit(fmt.Sprint(ctx.Key(), " window ", f.windows.Or(0), " firing ", f.firings.Or(0), " sum ", sum))
+	out.Emit(firingText(ctx.Key(), f.windows.Or(0), f.firings.Or(0), sum))
 	return nil
+}
+
+// firingText numbers the window at its first firing only: others may come after that of the key's next window.
+func firingText(key string, window, firing, sum int64) string {
+	if firing > 1 {
+		window = 0
+	}
+	return fmt.Sprint(key, " window ", window, " firing ", firing, " sum ", sum)
 }
