@@ -6,6 +6,7 @@ import (
 
 	"github.com/weir-stream/weir/internal/codec"
 	"github.com/weir-stream/weir/internal/statebackend"
+	"github.com/weir-stream/weir/internal/statebackend/paged"
 )
 
 // Batch computes and encodes the keys of batches, in memory that it uses again.
@@ -75,4 +76,13 @@ func (b *Batch[K]) Refs(in statebackend.BatchValue, hashes []uint64, out []unsaf
 		return
 	}
 	in.Refs(hashes, b.buf, b.offsets, nil, out, created)
+}
+
+// Upsert looks up the values of all keys in a table, and makes the missing ones.
+func (b *Batch[K]) Upsert(t *paged.Table, hashes []uint64, out []unsafe.Pointer) {
+	if b.wide {
+		t.UpsertBatch64(hashes, b.words, out, nil)
+		return
+	}
+	t.UpsertBatch(hashes, b.buf, b.offsets, out, nil)
 }

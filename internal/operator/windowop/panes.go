@@ -108,7 +108,7 @@ func (o *panes[K, T, A, R, U]) Open(ctx *operator.Context, out operator.Collecto
 	o.late = basic.NewLateRows[T](ctx, out, "", o.cfg.LateSide)
 	o.cursor = window.NewCursor(o.grid)
 	o.time = event.NoTime
-	o.keys = newKeyReader(o.cfg.Keys)
+	o.keys, o.in = newKeyReader(o.cfg.Keys), newBatchScratch(o.cfg.Keys)
 	c, err := codec.For[A]()
 	if err != nil {
 		return errs.Wrap(err, "", 0, ctx.Place(), "the accumulator cannot be kept as state")
@@ -300,17 +300,17 @@ func (o *panes[K, T, A, R, U]) take(in *event.Records[T], t *touch[A]) (err erro
 	if n == 0 {
 		return nil
 	}
-	s.keys, s.hashes = slices.Grow(s.keys[:0], n)[:n], slices.Grow(s.hashes[:0], n)[:n]
-	key := o.cfg.Key
+	s.hashes = slices.Grow(s.hashes[:0], n)[:n]
+	keys, key := s.Keys(n), o.cfg.Key
 	for j, i := range t.rows {
 		row = int(i)
-		s.keys[j] = key(in.Rows[i])
+		keys[j] = key(in.Rows[i])
 		s.hashes[j] = in.Hash[i]
 	}
 	if o.accs != nil || t.amend || len(t.refire) > 0 {
-		return o.takeEach(in, t, &row)
+		return o.takeEach(in, t, keys, &row)
 	}
-	s.find(t.pane.accs.Table, o.cfg.Keys, o.keys.width)
+	s.find(t.pane.accs.Table)
 	add := o.cfg.Aggregate.Add
 	for j, i := range t.rows {
 		row = int(i)
@@ -320,11 +320,11 @@ func (o *panes[K, T, A, R, U]) take(in *event.Records[T], t *touch[A]) (err erro
 }
 
 // takeEach adds rows one by one: accumulators that must be encoded, and rows that make windows fire again.
-func (o *panes[K, T, A, R, U]) takeEach(in *event.Records[T], t *touch[A], row *int) error {
+func (o *panes[K, T, A, R, U]) takeEach(in *event.Records[T], t *touch[A], keys []K, row *int) error {
 	s := &o.in
 	for j, i := range t.rows {
 		*row = int(i)
-		s.buf = o.cfg.Keys.Append(s.buf[:0], &s.keys[j])
+		s.buf = o.cfg.Keys.Append(s.buf[:0], &keys[j])
 		add := func(acc *A) { o.cfg.Aggregate.Add(acc, in.Rows[i]) }
 		if err := t.pane.accs.update(s.hashes[j], s.buf, add); err != nil {
 			return err
@@ -335,7 +335,7 @@ func (o *panes[K, T, A, R, U]) takeEach(in *event.Records[T], t *touch[A], row *
 			}
 		}
 		for _, w := range t.refire {
-			if err := o.refire(w, s.keys[j], s.hashes[j], s.buf); err != nil {
+			if err := o.refire(w, keys[j], s.hashes[j], s.buf); err != nil {
 				return err
 			}
 		}

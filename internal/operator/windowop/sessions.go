@@ -74,7 +74,7 @@ type cell[A any] struct {
 func (o *sessions[K, T, A, R, U]) Open(ctx *operator.Context, out operator.Collector) error {
 	o.ctx, o.em = ctx, basic.NewEmitter[U](out, "", ctx.BatchRows)
 	o.late = basic.NewLateRows[T](ctx, out, "", o.cfg.LateSide)
-	o.keys = newKeyReader(o.cfg.Keys)
+	o.keys, o.in = newKeyReader(o.cfg.Keys), newBatchScratch(o.cfg.Keys)
 	o.watermark = event.NoTime
 	o.cells = paged.New(paged.Config{KeyWidth: o.keys.width, ValueWidth: int(unsafe.Sizeof(cell[A]{}))})
 	o.rest = paged.New(paged.Config{KeyWidth: o.keys.width, Blobs: true})
@@ -90,7 +90,7 @@ func (o *sessions[K, T, A, R, U]) Process(_ int, b event.Batch) error {
 		return err
 	}
 	for _, i := range o.empties {
-		key := o.in.bytes(i, o.keys.width)
+		key := o.in.Bytes(int(i))
 		if c := (*cell[A])(o.cells.Lookup(in.Hash[i], key)); c != nil && c.live == 0 {
 			o.cells.Delete(in.Hash[i], key)
 		}
@@ -107,13 +107,12 @@ func (o *sessions[K, T, A, R, U]) rows(in *event.Records[T]) (err error) {
 		}
 	}()
 	s := &o.in
-	n := len(in.Rows)
-	s.keys = slices.Grow(s.keys[:0], n)[:n]
+	keys := s.Keys(len(in.Rows))
 	s.hashes = in.Hash
 	for row = range in.Rows {
-		s.keys[row] = o.cfg.Key(in.Rows[row])
+		keys[row] = o.cfg.Key(in.Rows[row])
 	}
-	s.find(o.cells, o.cfg.Keys, o.keys.width)
+	s.find(o.cells)
 	b, gap, dynamic := o.cfg.Window, o.cfg.Window.Gap, o.cfg.Window.GapOf != nil
 	for row = range in.Rows {
 		ts := in.Times[row]
@@ -132,7 +131,7 @@ func (o *sessions[K, T, A, R, U]) rows(in *event.Records[T]) (err error) {
 			o.cfg.Aggregate.Add(&c.acc, in.Rows[row])
 			c.start, c.end = min(c.start, w.Start), max(c.end, w.End)
 			if c.end-1 < c.timer {
-				o.plan(c, in.Hash[row], s.bytes(int32(row), o.keys.width), c.end-1)
+				o.plan(c, in.Hash[row], s.Bytes(row), c.end-1)
 			}
 			continue
 		}
@@ -145,7 +144,7 @@ func (o *sessions[K, T, A, R, U]) rows(in *event.Records[T]) (err error) {
 
 // row takes a row in the general way.
 func (o *sessions[K, T, A, R, U]) row(c *cell[A], row *T, i int32, hash uint64, w window.Window) error {
-	key := o.in.bytes(i, o.keys.width)
+	key := o.in.Bytes(int(i))
 	o.load(c, hash, key)
 	// Ends rise with starts. The sessions that w touches are list[from:to].
 	from, to := 0, 0
