@@ -12,6 +12,7 @@ import (
 	"github.com/weir-stream/weir/internal/clock"
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/event"
+	"github.com/weir-stream/weir/internal/events"
 	"github.com/weir-stream/weir/internal/fs"
 	"github.com/weir-stream/weir/internal/graph"
 	"github.com/weir-stream/weir/internal/netx"
@@ -104,7 +105,7 @@ func (e *Env) ended(r *app.Result) {
 }
 
 func (e *Env) world() app.World {
-	return app.World{Clock: clock.Real{}, FS: app.Files(fs.Real{}), Log: slog.Default(), Network: netx.Real{}, Host: proc.Self().Host}
+	return app.World{Clock: clock.Real{}, FS: app.Files(fs.Real{}), Log: slog.Default(), Events: events.Log(slog.Default()), Network: netx.Real{}, Host: proc.Self().Host}
 }
 
 // Collect runs the job of the stream's environment and yields the stream's rows as they come, in no particular order. The

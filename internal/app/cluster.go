@@ -9,6 +9,7 @@ import (
 	"github.com/weir-stream/weir/config"
 	"github.com/weir-stream/weir/internal/deploy"
 	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/events"
 	"github.com/weir-stream/weir/internal/ids"
 	"github.com/weir-stream/weir/internal/netx"
 	"github.com/weir-stream/weir/internal/rpc"
@@ -72,7 +73,7 @@ func RunWorkers(ctx context.Context, w World, plan *Plan, p Processes, opt RunOp
 	run.start(secret, func(w ids.WorkerID, reason string) { fleet.Kill(w, reason) })
 	run.reportJob(seen)
 	fleet, err = deploy.Start(deploy.Config{Executable: p.Executable, Args: p.Args, Environ: p.Environ, Workers: workers,
-		ControlAddr: listener.Addr(), Authority: authority, Stdout: p.Stdout, Stderr: p.Stderr, Clock: w.Clock, Exited: run.master.WorkerExited})
+		ControlAddr: listener.Addr(), Authority: authority, Stdout: p.Stdout, Stderr: p.Stderr, Clock: w.Clock, Exited: run.exited})
 	if err != nil {
 		// The master must have its end all the same: it is told of the exits of those that were started.
 		ended, cancel := context.WithCancel(ctx)
@@ -83,6 +84,12 @@ func RunWorkers(ctx context.Context, w World, plan *Plan, p Processes, opt RunOp
 	defer fleet.Close(shutdownPatience)
 	go func() { _ = run.master.Serve(listener) }() // ends when the listener is closed
 	return run.do(ctx, opt)
+}
+
+// exited takes the end of a worker's process.
+func (r *jobRun) exited(w ids.WorkerID, how error) {
+	r.world.Events.EnsureDefaults().WorkerExited(events.WorkerExited{Worker: w, Err: how})
+	r.master.WorkerExited(w, how)
 }
 
 func serveControl(ctx context.Context, w World, p Processes, a *rpc.Authority) (rpc.Listener, error) {

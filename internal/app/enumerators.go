@@ -45,7 +45,7 @@ func newEnumerators(ctx context.Context, w World, job *graph.JobGraph) (*enumera
 		if d == nil {
 			continue
 		}
-		s := jobmanager.Source{Vertex: v.ID, MaxDrift: d.Drift, Eager: d.Eager}
+		s := jobmanager.Source{Vertex: v.ID, Name: n.Label(), MaxDrift: d.Drift, Eager: d.Eager}
 		if d.Drift > 0 {
 			s.Group = "source " + n.Label()
 		}

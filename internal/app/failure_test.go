@@ -13,6 +13,7 @@ import (
 	"github.com/weir-stream/weir/connector"
 	"github.com/weir-stream/weir/internal/clock"
 	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/events"
 	"github.com/weir-stream/weir/internal/graph"
 	"github.com/weir-stream/weir/internal/operator"
 	"github.com/weir-stream/weir/internal/operator/basic"
@@ -73,7 +74,8 @@ func (l *lines) Write(p []byte) (int, error) {
 }
 
 func (l *lines) world() World {
-	return World{Clock: clock.Real{}, Log: slog.New(slog.NewTextHandler(l, nil))}
+	log := slog.New(slog.NewTextHandler(l, nil))
+	return World{Clock: clock.Real{}, Log: log, Events: events.Log(log)}
 }
 
 // What one task fails with ends the job, and is what the job fails with: once, and before anything else.

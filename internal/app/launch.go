@@ -39,6 +39,7 @@ func (l *launcher) Launch(ctx context.Context, d taskmanager.Deployment, r taskm
 		return nil, err
 	}
 	b := &builder{launcher: l, x: x, deployment: d, reporter: r, running: newRunning(l.world, x, r, l.jobGroup(d.Job)), inboxes: map[int]*exchange.Inbox{}}
+	b.running.job = d.Job
 	b.running.complainEvery = l.plan.Config.Get(config.TaskCancelInterval)
 	if err := b.checkPlacement(); err != nil {
 		return nil, err
@@ -140,7 +141,7 @@ func (b *builder) task(at int, id ids.TaskID) error {
 		return err
 	}
 	b.running.add(id, traits{aligned: head != nil && head.Drift > 0, remote: b.mesh != nil, vertex: v}, task.Config{
-		ID: id, Job: b.plan.Job.Name, Vertex: v.Name, Parallelism: v.Parallelism, Ops: ops, OnSide: b.sideHook(v),
+		ID: id, JobID: b.deployment.Job, Events: b.world.Events, Job: b.plan.Job.Name, Vertex: v.Name, Parallelism: v.Parallelism, Ops: ops, OnSide: b.sideHook(v),
 		Inbox: b.inboxes[at], Gates: gates, BatchRows: conf.Get(config.BatchRows), BufferTimeout: timeout,
 		WatermarkInterval: conf.Get(config.AutoWatermarkInterval),
 		Clock:             b.world.Clock, Log: b.world.Log, FS: b.world.FS,

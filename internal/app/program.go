@@ -7,6 +7,7 @@ import (
 	"github.com/weir-stream/weir/connector"
 	"github.com/weir-stream/weir/internal/clock"
 	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/events"
 	"github.com/weir-stream/weir/internal/graph"
 	"github.com/weir-stream/weir/internal/netx"
 	"github.com/weir-stream/weir/internal/operator/source"
@@ -17,6 +18,8 @@ type World struct {
 	Clock clock.Clock
 	FS    connector.FileSystem
 	Log   *slog.Logger
+	// Events is told what happens to jobs and to workers in this process; see package events.
+	Events events.Listener
 	// Network is where metrics are served. May be nil as long as metrics.address is not set.
 	Network netx.Network
 	// Host names this machine in metrics; "" is localhost.

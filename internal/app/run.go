@@ -121,7 +121,7 @@ func newJobRun(ctx context.Context, w World, plan *Plan, workers []ids.WorkerID)
 // start makes the master. kill ends a worker process; nil if the worker is this process.
 func (r *jobRun) start(secret []byte, kill func(ids.WorkerID, string)) {
 	r.job.Secret = secret
-	r.master = jobmanager.New(r.job, jobmanager.Config{Clock: r.world.Clock, Log: r.world.Log, Enumerators: r.finds, Sides: sides{r.plan},
+	r.master = jobmanager.New(r.job, jobmanager.Config{Clock: r.world.Clock, Log: r.world.Log, Events: r.world.Events, Enumerators: r.finds, Sides: sides{r.plan},
 		HeartbeatTimeout: r.plan.Config.Get(config.HeartbeatTimeout), Processes: kill != nil, Kill: kill})
 }
 

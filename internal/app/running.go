@@ -37,6 +37,7 @@ type running struct {
 	// complainEvery is the time between complaints about tasks that do not stop; 0 makes none.
 	complainEvery time.Duration
 	complaining   bool
+	job           ids.JobID
 }
 
 type runningTask struct {

@@ -6,6 +6,8 @@ import (
 	"runtime/pprof"
 	"strings"
 	"time"
+
+	"github.com/weir-stream/weir/internal/events"
 )
 
 // complain reports tasks that were told to stop and still run, once an interval, with the stacks of their goroutines, until all
@@ -21,8 +23,7 @@ func (g *running) complain(every time.Duration) {
 		}
 		for _, t := range g.tasks {
 			if !t.ended.Load() {
-				g.world.Log.Warn("a task was told to stop and still runs: the function at the top of its stack does not return",
-					"task", t.name, "for", waited, "stack", taskStack(t.name))
+				g.world.Events.EnsureDefaults().TaskStuck(events.TaskStuck{Job: g.job, Task: t.id, Name: t.name, Since: waited, Stack: taskStack(t.name)})
 			}
 		}
 		timer.Reset(every)

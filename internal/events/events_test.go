@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/events"
 	"github.com/weir-stream/weir/internal/ids"
 )
@@ -74,15 +75,22 @@ func TestLogText(t *testing.T) {
 		}
 		return a
 	}
-	l := events.Log(slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{ReplaceAttr: drop})))
+	l := events.Log(slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: drop})))
 	job := ids.JobID{0xab}
 	l.JobEnd(events.JobEnd{Job: job, Name: "flights", Phase: "FINISHED", Elapsed: 2 * time.Second})
-	l.JobEnd(events.JobEnd{Job: job, Name: "flights", Phase: "FAILED", Err: errors.New("sink.write: disk full"), Elapsed: time.Second})
-	l.TaskPhase(events.TaskPhase{Job: job, Task: ids.TaskID{Vertex: 1, Subtask: 2}, From: "RUNNING", To: "FINISHED"}) // only for debugging
-	l.TaskPhase(events.TaskPhase{Job: job, Task: ids.TaskID{Vertex: 1, Subtask: 2}, Name: "out", Parallelism: 3, Worker: "w1", From: "RUNNING", To: "FAILED", Err: errors.New("x")})
-	const want = `level=INFO msg="job ends" job=ab000000000000000000000000000000 name=flights phase=FINISHED elapsed=2s
-level=ERROR msg="job ends" job=ab000000000000000000000000000000 name=flights phase=FAILED elapsed=1s err="sink.write: disk full"
-level=WARN msg="task phase" job=ab000000000000000000000000000000 task=v1/2#0 name=out of=3 worker=w1 from=RUNNING to=FAILED err=x
+	l.JobEnd(events.JobEnd{Job: job, Name: "flights", Phase: "FAILED", Err: errs.New(errs.CodeSource, errs.ClassFailTask, "in", "gone"), Elapsed: time.Second})
+	l.TaskPhase(events.TaskPhase{Job: job, Task: ids.TaskID{Vertex: 1, Subtask: 2}, From: "RUNNING", To: "FINISHED"})                                                               
+	l.TaskPhase(events.TaskPhase{Job: job, Task: ids.TaskID{Vertex: 1, Subtask: 2}, Name: "out", Parallelism: 3, Worker: "w1", From: "RUNNING", To: "FAILED", Err: errors.New("x")}) // in the job's error
+	l.BadRecord(events.BadRecord{Operator: "src", Reason: errors.New("x"), Action: "skip", Total: 4})
+	l.BadRecord(events.BadRecord{Operator: "src", Reason: errors.New("x"), Action: "fail", Total: 5}) // in the job's error
+	l.LateRecords(events.LateRecords{Operator: "hourly", Subtask: 1, Total: 2, Time: 5, Watermark: 9})
+	const want = `level=DEBUG msg="job ends" job=ab000000000000000000000000000000 name=flights phase=FINISHED elapsed=2s
+level=DEBUG msg="job ends" job=ab000000000000000000000000000000 name=flights phase=FAILED elapsed=1s code=source.read
+level=DEBUG msg="task phase" job=ab000000000000000000000000000000 task=v1/2#0 name="" of=0 worker="" from=RUNNING to=FINISHED
+level=DEBUG msg="task phase" job=ab000000000000000000000000000000 task=v1/2#0 name=out of=3 worker=w1 from=RUNNING to=FAILED err=x
+level=WARN msg="record not decoded" operator=src subtask=0 record=x action=skip "so far"=4
+level=DEBUG msg="record not decoded" operator=src subtask=0 record=x action=fail "so far"=5
+level=WARN msg="late row" operator=hourly subtask=1 at=5 watermark=9 "so far"=2 "read by a side output"=false
 `
 	if b.String() != want {
 		t.Errorf("got\n%s", &b)

@@ -28,6 +28,8 @@ type Listener struct {
 	WorkerConnected func(WorkerConnected)
 	// WorkerLost: a worker is gone, asked to or not.
 	WorkerLost func(WorkerLost)
+	// WorkerExited: the process of a worker has ended.
+	WorkerExited func(WorkerExited)
 
 	// SplitAssigned: a reader was given a split.
 	SplitAssigned func(SplitAssigned)
@@ -40,7 +42,7 @@ type Listener struct {
 
 	// BadRecord: a record could not be decoded or has no valid time. Sampled by the emitter, which counts all of them.
 	BadRecord func(BadRecord)
-	// LateRecords: rows came behind the watermark and were dropped. Sampled by the emitter.
+	// LateRecords: rows came behind the watermark. Sampled by the emitter.
 	LateRecords func(LateRecords)
 
 	// CheckpointBegin: a barrier was sent out.
@@ -124,6 +126,12 @@ type WorkerLost struct {
 	Tasks  int   // how many ran there
 }
 
+// WorkerExited tells how a process ended.
+type WorkerExited struct {
+	Worker ids.WorkerID
+	Err    error // nil when it ended in order
+}
+
 // SplitAssigned tells who reads what.
 type SplitAssigned struct {
 	Job      ids.JobID
@@ -162,14 +170,16 @@ type BadRecord struct {
 	Total    int64  // how many there were so far in this subtask
 }
 
-// LateRecords tells of dropped rows.
+// LateRecords tells of rows behind the watermark.
 type LateRecords struct {
 	Job       ids.JobID
 	Operator  string
 	Subtask   int
-	Total     int64 // how many there were so far in this subtask
-	Time      int64 // ms: event time of one of them
-	Watermark int64 // ms
+	Input     string // "" for operators with one
+	Read      bool   // a side output takes them; else they are dropped
+	Total     int64  // how many there were so far in this subtask
+	Time      int64  // ms: event time of one of them
+	Watermark int64  // ms
 }
 
 // CheckpointBegin tells what the barrier is for.

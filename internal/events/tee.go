@@ -19,6 +19,7 @@ func join(a, b Listener) Listener {
 		TaskStuck:           both(a.TaskStuck, b.TaskStuck),
 		WorkerConnected:     both(a.WorkerConnected, b.WorkerConnected),
 		WorkerLost:          both(a.WorkerLost, b.WorkerLost),
+		WorkerExited:        both(a.WorkerExited, b.WorkerExited),
 		SplitAssigned:       both(a.SplitAssigned, b.SplitAssigned),
 		SplitFinished:       both(a.SplitFinished, b.SplitFinished),
 		AlignmentPauseBegin: both(a.AlignmentPauseBegin, b.AlignmentPauseBegin),

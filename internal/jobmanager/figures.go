@@ -50,10 +50,13 @@ func (f *figures) setPhase(p string) {
 	f.mu.phase = p
 }
 
-func (f *figures) setTask(t ids.TaskID, phase string) {
+// setTask notes a task's phase and returns the one before.
+func (f *figures) setTask(t ids.TaskID, phase string) (before string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	before = f.mu.tasks[t]
 	f.mu.tasks[t] = phase
+	return before
 }
 
 func (f *figures) setWorkers(n int) {

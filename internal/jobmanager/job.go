@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weir-stream/weir/internal/clock"
+	"github.com/weir-stream/weir/internal/events"
 	"github.com/weir-stream/weir/internal/ids"
 	"github.com/weir-stream/weir/internal/jobfsm"
 	"github.com/weir-stream/weir/internal/rpc"
@@ -65,6 +66,8 @@ type Source struct {
 	// Vertex and Op name the operator in each of the vertex's tasks.
 	Vertex ids.VertexID
 	Op     int32
+	// Name is the operator's, for messages.
+	Name string
 	// Group is the name of the source's watermark alignment group, "" if it does not take part in any. The sources of a
 	// group may run ahead of the slowest one by MaxDrift.
 	Group    string
@@ -93,6 +96,8 @@ type SideSink interface {
 type Config struct {
 	Clock clock.Clock
 	Log   *slog.Logger
+	// Events is told of everything that happens to the job and its workers, by the goroutine of Run.
+	Events events.Listener
 	// Enumerators may be nil if the job has no sources.
 	Enumerators Enumerators
 	// Sides may be nil: side rows are then acknowledged and forgotten.
@@ -113,7 +118,7 @@ type Config struct {
 	// Kill ends a worker process that does not end by itself. It must not block. nil if workers cannot be killed.
 	Kill func(worker ids.WorkerID, reason string)
 	// Stuck is told of tasks that do not stop although they were cancelled, with the stacks of their process. It must not
-	// block. May be nil: they are logged.
+	// block. May be nil: it is an event anyway.
 	Stuck func(worker ids.WorkerID, stuck *rpc.TaskStacks)
 	// Phase is told of each change of the job's phase, in order, by the goroutine of Run. It must not block. May be nil.
 	Phase func(phase string)
@@ -124,6 +129,7 @@ func (c *Config) setDefaults() {
 	setDefault(&c.StopTimeout, 200*time.Second)
 	setDefault(&c.HeartbeatTimeout, 50*time.Second)
 	setDefault(&c.ExitTimeout, 500*time.Millisecond)
+	c.Events = c.Events.EnsureDefaults()
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}

@@ -53,8 +53,11 @@ type Master struct {
 	serving   context.Context // of sides and splits: ends as soon as the job stops
 	stopAll   context.CancelFunc
 	draining  bool
-	end       *jobfsm.End
-	cancelErr error // what the cancellation was asked with
+	phase     jobfsm.Phase // the last that was told
+
+	deployment deployment
+	end        *jobfsm.End
+	cancelErr  error // what the cancellation was asked with
 }
 
 // New returns the master of a job. Job and what it refers to must not be changed any more.
@@ -111,20 +114,23 @@ func (m *Master) Run(ctx context.Context) (Result, error) {
 	began := m.cfg.Clock.Now()
 	m.serving, m.stopAll = context.WithCancel(m.life)
 	defer m.stopAll()
+	m.tellBegin()
 	m.step(jobfsm.Begin{})
 	m.loop(ctx)
 	res := Result{Phase: m.machine.Phase().String(), Abandoned: m.end.Abandoned, Duration: m.cfg.Clock.Since(began)}
 	m.farewell()
 	m.close()
 	res.Operators = m.figures.progress().Operators
+	var err error
 	switch m.machine.Phase() {
 	case jobfsm.Finished:
-		return res, nil
 	case jobfsm.Canceled:
-		return res, &errs.Error{Code: errs.CodeCanceled, Class: errs.ClassCanceled, Op: "job " + m.job.Name, Msg: "it was cancelled", Err: m.cancelErr}
+		err = &errs.Error{Code: errs.CodeCanceled, Class: errs.ClassCanceled, Op: "job " + m.job.Name, Msg: "it was cancelled", Err: m.cancelErr}
 	default:
-		return res, m.end.Cause
+		err = m.end.Cause
 	}
+	m.tellEnd(res, err)
+	return res, err
 }
 
 // loop works until the job has ended.
@@ -224,6 +230,8 @@ func (m *Master) execute(c jobfsm.Command) {
 
 func (m *Master) enter(p jobfsm.Phase) {
 	m.figures.setPhase(p.String())
+	m.tellPhase(m.phase, p)
+	m.phase = p
 	switch p {
 	case jobfsm.Failing, jobfsm.Canceling:
 		m.stopAll()
@@ -237,6 +245,7 @@ func (m *Master) enter(p jobfsm.Phase) {
 }
 
 func (m *Master) deploy(w ids.WorkerID) {
+	m.tellDeployBegin()
 	d := &rpc.Deploy{Placement: m.job.Placement, Options: m.job.Options, Secret: m.job.Secret}
 	for i, id := range m.job.Workers {
 		d.Workers = append(d.Workers, rpc.WorkerAddr{Worker: id, DataAddr: m.addrs[id]})

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/events"
 	"github.com/weir-stream/weir/internal/ids"
 	"github.com/weir-stream/weir/internal/jobfsm"
 	"github.com/weir-stream/weir/internal/rpc"
@@ -107,6 +108,11 @@ func (m *Master) onDisconnect(p *peer, err error) {
 	default:
 		cause = &errs.Error{Code: errs.CodeWorkerLost, Class: errs.ClassFailTask, Op: p.String(), Msg: "its control connection broke", Err: err}
 	}
+	if p.bye {
+		m.tellLost(p, nil)
+	} else {
+		m.tellLost(p, cause)
+	}
 	m.step(jobfsm.WorkerLost{Worker: p.worker, Cause: cause})
 }
 
@@ -116,6 +122,7 @@ func (m *Master) lose(p *peer, cause *errs.Error) {
 	delete(m.workers, p.worker)
 	m.figures.setWorkers(len(m.workers))
 	m.background.Go(func() { p.conn.Close() })
+	m.tellLost(p, cause)
 	m.step(jobfsm.WorkerLost{Worker: p.worker, Cause: cause})
 }
 
@@ -157,6 +164,7 @@ func (m *Master) onHello(p *peer, h *rpc.Hello) {
 		m.workers[h.Worker] = p
 		m.figures.setWorkers(len(m.workers))
 		m.addrs[h.Worker] = h.DataAddr
+		m.cfg.Events.WorkerConnected(events.WorkerConnected{Worker: h.Worker, Addr: h.DataAddr})
 		m.step(jobfsm.WorkerJoined{Worker: h.Worker, Fingerprint: h.Fingerprint, Version: h.Version})
 	}
 }
@@ -208,7 +216,7 @@ func (m *Master) onReport(p *peer, body rpc.Body) {
 			m.align.progress(b)
 		}
 	case *rpc.TaskStacks:
-		m.cfg.Log.Error("tasks do not stop", "worker", p.String(), "tasks", b.Tasks, "waited", b.Waited, "stacks", b.Stacks)
+		m.tellStuck(b)
 		if m.cfg.Stuck != nil {
 			m.cfg.Stuck(p.worker, b)
 		}
@@ -235,7 +243,8 @@ func (m *Master) onTaskPhase(p *peer, b *rpc.TaskPhase) {
 	if b.Phase == rpc.PhaseFailed {
 		e.Cause = failureOr(b.Failure, p)
 	}
-	m.figures.setTask(b.Task, b.Phase.String())
+	before := m.figures.setTask(b.Task, b.Phase.String())
+	m.tellTask(p.worker, b.Task, before, b.Phase.String(), e.Cause)
 	if b.Phase.Ended() {
 		m.align.end(int32(b.Task.Vertex), b.Task.Subtask)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weir-stream/weir/internal/clock"
 	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/events"
 	"github.com/weir-stream/weir/internal/ids"
 	"github.com/weir-stream/weir/internal/rpc"
 )
@@ -155,5 +156,8 @@ func (m *Master) assign(d *dispenser, key sourceKey, subtask int, splits []rpc.S
 	d.answered(subtask)
 	w := m.job.Placement[key.vertex][subtask]
 	ref := rpc.OpRef{Task: ids.TaskID{Vertex: ids.VertexID(key.vertex), Subtask: int32(subtask)}, Op: key.op}
+	for _, s := range splits {
+		m.cfg.Events.SplitAssigned(events.SplitAssigned{Job: m.job.ID, Operator: d.source.Name, Subtask: subtask, Split: s.ID})
+	}
 	m.send(m.job.Workers[w], &rpc.SplitAssign{Source: ref, Splits: splits, NoMore: noMore})
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/weir-stream/weir/connector"
 	"github.com/weir-stream/weir/internal/clock"
 	"github.com/weir-stream/weir/internal/event"
+	"github.com/weir-stream/weir/internal/events"
+	"github.com/weir-stream/weir/internal/ids"
 	"github.com/weir-stream/weir/internal/statebackend"
 	"github.com/weir-stream/weir/metric"
 )
@@ -178,6 +180,8 @@ type Counts struct {
 type Context struct {
 	// Ctx ends when the task is cancelled; functions that block outside the engine's sight must watch it.
 	Ctx context.Context
+	// JobID is the job's.
+	JobID ids.JobID
 	// Job, Vertex and Operator name the place; Operator is the name that metrics and errors show.
 	Job, Vertex, Operator string
 	// Subtask counts from 0 below Parallelism.
@@ -196,6 +200,8 @@ type Context struct {
 	Counts *Counts
 	// Metrics is where user functions count.
 	Metrics metric.Group
+	// Events is who listens to what happens here; see NoteLate and its like.
+	Events events.Listener
 	// Log is the operator's logger; it carries job, operator and subtask.
 	Log *slog.Logger
 	// EmitWatermark forwards a watermark; for WatermarkHolders only.

@@ -14,6 +14,7 @@ import (
 	"github.com/weir-stream/weir/internal/clock"
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/event"
+	"github.com/weir-stream/weir/internal/events"
 	"github.com/weir-stream/weir/internal/exchange"
 	"github.com/weir-stream/weir/internal/ids"
 	"github.com/weir-stream/weir/internal/keygroup"
@@ -27,6 +28,9 @@ import (
 type Config struct {
 	// ID is the task's identity.
 	ID ids.TaskID
+	// JobID is the job's, and Events listens to its operators.
+	JobID  ids.JobID
+	Events events.Listener
 	// Job and Vertex name the place in messages.
 	Job, Vertex string
 	// Parallelism is that of the vertex.
@@ -235,7 +239,7 @@ func (t *Task) openOne(i int) error {
 func (t *Task) context(i int) *operator.Context {
 	l := t.links[i]
 	return &operator.Context{
-		Ctx: t.ctx, Job: t.cfg.Job, Vertex: t.cfg.Vertex, Operator: l.name,
+		Ctx: t.ctx, JobID: t.cfg.JobID, Events: t.cfg.Events, Job: t.cfg.Job, Vertex: t.cfg.Vertex, Operator: l.name,
 		Subtask: int(t.cfg.ID.Subtask), Parallelism: t.cfg.Parallelism, BatchRows: t.cfg.BatchRows,
 		Now:    func() int64 { return t.now },
 		Timers: linkTimers{l}, Mailbox: mailbox{l}, Counts: l.counts, Metrics: l.metrics,

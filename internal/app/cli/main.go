@@ -17,6 +17,7 @@ import (
 	"github.com/weir-stream/weir/internal/conffile"
 	"github.com/weir-stream/weir/internal/deploy"
 	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/events"
 	"github.com/weir-stream/weir/internal/fs"
 	"github.com/weir-stream/weir/internal/graph"
 	"github.com/weir-stream/weir/internal/netx"
@@ -181,7 +182,8 @@ func run(p *proc.Process, f *Flags, plan *app.Plan) int {
 }
 
 func world(p *proc.Process, plan *app.Plan) app.World {
-	return app.World{Clock: clock.Real{}, FS: app.Files(fs.Real{}), Log: logger(p.Stderr, plan.Config), Network: netx.Real{}, Host: p.Host}
+	log := logger(p.Stderr, plan.Config)
+	return app.World{Clock: clock.Real{}, FS: app.Files(fs.Real{}), Log: log, Events: events.Log(log), Network: netx.Real{}, Host: p.Host}
 }
 
 func processes(p *proc.Process, f *Flags) app.Processes {

@@ -6,7 +6,7 @@ import (
 	"github.com/weir-stream/weir/internal/operator"
 )
 
-// LateRows counts the late rows of one input, logs samples of them and sends them to their side output if somebody reads
+// LateRows counts the late rows of one input, tells samples of them and sends them to their side output if somebody reads
 // it. It belongs to the task's goroutine.
 type LateRows[T any] struct {
 	ctx  *operator.Context
@@ -23,12 +23,12 @@ func NewLateRows[T any](ctx *operator.Context, out operator.Collector, what, sid
 	return l
 }
 
-// Take notes a late row. The log has the first one and then each that doubles their number.
+// Take notes a late row. Told are the first one and then each that doubles their number.
 func (l *LateRows[T]) Take(row T, ts, watermark int64) error {
 	n := l.ctx.Counts.Late.Load() + 1
 	l.ctx.Counts.Late.Store(n)
 	if n&(n-1) == 0 {
-		l.ctx.Log.Warn("late row", "input", l.what, "time", ts, "watermark", watermark, "so far", n, "read by a side output", l.em != nil)
+		l.ctx.NoteLate(l.what, ts, watermark, l.em != nil)
 	}
 	if l.em == nil {
 		return nil

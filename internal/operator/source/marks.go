@@ -14,7 +14,7 @@ func (o *reader[T]) open() {
 		New:       func() watermark.Generator { return &watermark.Bounded{Bound: bound} },
 		IdleAfter: o.opt.Idle.Milliseconds(),
 	}, watermark.None)
-	o.ids, o.names = map[string]watermark.SplitID{}, map[watermark.SplitID]string{}
+	o.ids, o.names, o.read = map[string]watermark.SplitID{}, map[watermark.SplitID]string{}, map[string]int64{}
 	o.limit, o.own, o.held = event.MaxTime, event.NoTime, event.NoTime
 	if o.opt.Drift > 0 {
 		o.limit = event.NoTime // until every split of the group has shown its first rows
@@ -125,6 +125,8 @@ func (o *reader[T]) splitDone(name string) error {
 	if !ok {
 		return nil
 	}
+	o.ctx.NoteSplitFinished(name, o.read[name])
+	delete(o.read, name)
 	o.marks.Remove(id)
 	delete(o.ids, name)
 	delete(o.names, id)
@@ -142,6 +144,7 @@ func (o *reader[T]) align() error {
 	if o.opt.Drift <= 0 {
 		return nil
 	}
+	defer o.noteHalt()
 	pause, resume := o.marks.Align(o.bound(), o.ctx.Now(), o.pause, o.resume)
 	o.pause, o.resume = pause, resume
 	if len(pause) == 0 && len(resume) == 0 {
@@ -160,6 +163,15 @@ func (o *reader[T]) align() error {
 	o.paused = next
 	o.r.Pause(next)
 	return nil
+}
+
+// noteHalt tells when alignment has stopped the source or lets it go on.
+func (o *reader[T]) noteHalt() {
+	if now := o.blocked(); now != o.halted {
+		o.halted = now
+		low, _ := o.marks.Slowest()
+		o.ctx.NotePause(now, low, o.bound())
+	}
 }
 
 // blocked reports whether alignment keeps every open split from being read.

@@ -20,6 +20,9 @@ const (
 	Quarantine
 )
 
+// String returns the policy's name.
+func (p Policy) String() string { return [...]string{"fail", "skip", "quarantine"}[p] }
+
 // Names of the side outputs that every source has. They begin with a word that the API keeps users from using.
 const (
 	// NoTimeSide carries rows without a usable event time.

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/weir-stream/weir/connector"
@@ -29,14 +30,16 @@ type reader[T any] struct {
 	marks  *watermark.Splits
 	ids    map[string]watermark.SplitID
 	names  map[watermark.SplitID]string
-	paused map[string]bool // handed to the reader; a new map for each change
-	limit  int64           // alignment bound
-	own    int64           // how far the task may go by itself while it is the slowest, or event.NoTime
-	idle   bool            // what was sent downstream last
-	last   bool            // no more splits will come
-	asked  bool            // a split was asked for and has not come
-	want   bool            // a split is to be asked for
-	held   int64           // a watermark that waits for the rows in front of it, or event.NoTime
+	read   map[string]int64 // rows of each open split
+	halted bool             // alignment keeps all splits from being read, as was told
+	paused map[string]bool  // handed to the reader; a new map for each change
+	limit  int64            // alignment bound
+	own    int64            // how far the task may go by itself while it is the slowest, or event.NoTime
+	idle   bool             // what was sent downstream last
+	last   bool             // no more splits will come
+	asked  bool             // a split was asked for and has not come
+	want   bool             // a split is to be asked for
+	held   int64            // a watermark that waits for the rows in front of it, or event.NoTime
 	pause  []watermark.SplitID
 	resume []watermark.SplitID
 	timer  func() // cancels the idle timer, nil if none is set
@@ -129,6 +132,7 @@ func (o *reader[T]) emit(rec *event.Records[T], id string) error {
 		return nil
 	}
 	o.ctx.Counts.RowsIn.Store(o.ctx.Counts.RowsIn.Load() + int64(len(rec.Rows)))
+	o.read[id] += int64(len(rec.Rows))
 	if err := o.times(rec); err != nil {
 		rec.Release()
 		return err
@@ -269,6 +273,7 @@ func (o *reader[T]) badRecord(r connector.BadRecord) error {
 	c := &o.ctx.Counts.Bad
 	c.Store(c.Load() + 1)
 	if o.opt.Bad == Fail {
+		o.ctx.NoteBadRecord(r.Where, errors.New(badText(r)), o.opt.Bad.String())
 		return errs.New(errs.CodeRecordDecode, errs.ClassFailJob, o.ctx.Place(), "%s", badText(r))
 	}
 	if o.opt.BadMax > 0 && c.Load() > o.opt.BadMax {
@@ -276,7 +281,7 @@ func (o *reader[T]) badRecord(r connector.BadRecord) error {
 			"more than %d records could not be decoded; the last one: %s", o.opt.BadMax, badText(r))
 	}
 	if n := c.Load(); n&(n-1) == 0 {
-		o.ctx.Log.Warn("record not decoded", "record", badText(r), "so far", n)
+		o.ctx.NoteBadRecord(r.Where, errors.New(badText(r)), o.opt.Bad.String())
 	}
 	if o.opt.Bad == Quarantine {
 		r.Raw = append([]byte(nil), r.Raw...)
