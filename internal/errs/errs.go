@@ -45,7 +45,6 @@ const (
 	CodePlanInvalid     Code = "plan.invalid"
 	CodePlanMismatch    Code = "plan.mismatch"
 	CodeConfigInvalid   Code = "config.invalid"
-	CodeConfigUnknown   Code = "config.unknown-key"
 	CodeUserPanic       Code = "user.panic"
 	CodeUserFunction    Code = "user.function"
 	CodeRecordDecode    Code = "record.decode"

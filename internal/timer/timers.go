@@ -156,9 +156,6 @@ func (s *Timers) Len() int {
 	return n
 }
 
-// LenEstimate returns about how many timers there are, at no cost.
-func (s *Timers) LenEstimate() int { return s.sample.Len() << sampleBits }
-
 // All visits every timer in the order of firing until f returns false. f must not call s.
 func (s *Timers) All(f func(key statebackend.Key, ns []byte, t int64) bool) {
 	visit := func(r record) bool {

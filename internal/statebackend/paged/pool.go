@@ -57,9 +57,6 @@ func (p *Pool) Stats() PoolStats {
 	return s
 }
 
-// SharedPool is the pool that tables use when their Config names none.
-func SharedPool() *Pool { return &sharedPool }
-
 // classOf returns the class of the smallest block that holds n bytes.
 func classOf(n int) uint8 {
 	if n <= 1<<minClass {
