@@ -50,6 +50,27 @@ func EventTime[T any](at func(T) time.Time, opts ...TimeOption) SourceOption[T] 
 	}}
 }
 
+// WithEventTime gives the rows of a stream their event time anew, where it is known only in the middle of a job: behind a
+// flatMap that takes messages apart, or a join that makes rows of another kind. Each subtask makes watermarks of the rows
+// that come to it, as a source does for a split. Watermarks from before end here, all but the one at the end of the input. Rows
+// without event time are counted and go to the side output that NoTime reads.
+//
+// Where a source can know the time of its rows, EventTime at the source is better: it keeps splits apart, whose times
+// advance at different speeds, and can align them.
+func (s Stream[T]) WithEventTime[F ~func(T) time.Time](at F, opts ...TimeOption) Stream[T] {
+	var o source.Options[T]
+	EventTime(at, opts...).set(&o)
+	problem := func(what string) { s.env.problem("graph.time.option", "WithEventTime: "+what, "") }
+	for _, what := range o.Problems() {
+		problem(what)
+	}
+	if o.Drift != 0 {
+		problem("Aligned works at sources only, whose splits it pauses: leave it out, or give the source its EventTime")
+	}
+	return streamOf[T](s.env, s.then(graph.Node{Kind: "eventTime", Desc: o.Describe(), SideOutputs: []string{source.NoTimeSide},
+		Factory: operator.Maker(func() operator.Operator { return source.NewAssigner(o) })}))
+}
+
 // BadPolicy says what becomes of records that cannot be decoded: FailOnBad (the default), SkipBad or QuarantineBad.
 type BadPolicy struct {
 	policy source.Policy
@@ -122,7 +143,7 @@ func sourceMaker[T any](src connector.Source[T], o source.Options[T]) operator.M
 	return func() operator.Operator { return source.New(src, o) }
 }
 
-// NoTime returns the rows of the source that produces s which have no usable event time.
+// NoTime returns the rows of the source, or of the WithEventTime, that produces s which have no usable event time.
 func (s Stream[T]) NoTime() Stream[T] { return s.Side(Tag[T]{name: source.NoTimeSide}) }
 
 // BadRecords returns the records of the source that produces s which could not be decoded, if its policy is QuarantineBad.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/weir-stream/weir/connector/function"
 	"github.com/weir-stream/weir/connector/generator"
 	"github.com/weir-stream/weir/connector/sequence"
+	"github.com/weir-stream/weir/window"
 )
 
 // chunks gives rows by a function, which the engine asks for them a few at a time.
@@ -191,6 +193,18 @@ func ends() []pipeline {
 				return []string{r.text()}
 			}
 			return nil
+		})},
+		{"withEventTime", func(env *weir.Env, p pipe) {
+			// The batches carry no times; the rides in them do.
+			batches := weir.From(env, p.in("n"), chunks(slices.Collect(slices.Chunk(allRides(), 10)))).Parallelism(1)
+			s := batches.Rebalance().FlatMap(func(rows []ride, emit func(ride)) {
+				for _, r := range rows {
+					emit(r)
+				}
+			}).WithEventTime(func(r ride) time.Time { return r.At }, weir.OutOfOrder(100*time.Hour), weir.Idle(time.Minute))
+			show(s.KeyBy(func(r ride) string { return r.Zone }).Window(p.in("w"), window.Tumbling(24*time.Hour)).Aggregate(weir.Count[ride]()), p, windowed)
+		}, byDay(func(zone string, w window.Window, rows []ride) []string {
+			return []string{windowed(weir.Windowed[string, int]{Key: zone, Window: w, Value: len(rows)})}
 		})},
 		{"jsonFile", func(env *weir.Env, p pipe) {
 			rows := rides(env, p).Rebalance().Map(func(r ride) csvRow { return csvRow{r.ID, r.Zone} })

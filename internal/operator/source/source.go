@@ -19,13 +19,13 @@ func New[T any](src connector.Source[T], opt Options[T]) operator.Operator {
 }
 
 type reader[T any] struct {
-	src    connector.Source[T]
-	opt    Options[T]
-	ctx    *operator.Context
-	r      connector.Reader[T]
-	em     *basic.Emitter[T]
-	noTime *basic.Emitter[T]
-	bad    *basic.Emitter[connector.BadRecord]
+	src   connector.Source[T]
+	opt   Options[T]
+	ctx   *operator.Context
+	r     connector.Reader[T]
+	em    *basic.Emitter[T]
+	stamp stamper[T]
+	bad   *basic.Emitter[connector.BadRecord]
 
 	marks  *watermark.Splits
 	ids    map[string]watermark.SplitID
@@ -50,7 +50,7 @@ type reader[T any] struct {
 func (o *reader[T]) Open(ctx *operator.Context, out operator.Collector) error {
 	o.ctx = ctx
 	o.em = basic.NewEmitter[T](out, "", ctx.BatchRows)
-	o.noTime = basic.NewEmitter[T](out, NoTimeSide, ctx.BatchRows)
+	o.stamp.open(o.opt.Time, ctx, out)
 	o.bad = basic.NewEmitter[connector.BadRecord](out, BadSide, 0)
 	o.open()
 	r, err := o.src.Reader(connector.ReaderContext{Ctx: ctx.Ctx, Subtask: ctx.Subtask, Parallelism: ctx.Parallelism,
@@ -133,7 +133,7 @@ func (o *reader[T]) emit(rec *event.Records[T], id string) error {
 	}
 	o.ctx.Counts.RowsIn.Store(o.ctx.Counts.RowsIn.Load() + int64(len(rec.Rows)))
 	o.read[id] += int64(len(rec.Rows))
-	if err := o.times(rec); err != nil {
+	if err := o.stamp.times(rec); err != nil {
 		rec.Release()
 		return err
 	}
@@ -165,59 +165,6 @@ func (o *reader[T]) finish() error {
 		}
 	}
 	return o.flushSides()
-}
-
-// The event times that a row may have: years 1 to 9999. Others are a mistake somewhere (seconds taken for ms, a default
-// value), and a watermark made of one would make every other row late.
-var (
-	timeMin = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
-	timeMax = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
-)
-
-// times fills in the rows' event times and takes rows without one out of the batch.
-func (o *reader[T]) times(rec *event.Records[T]) (err error) {
-	if o.opt.Time == nil {
-		return nil
-	}
-	row := 0
-	defer func() {
-		if p := recover(); p != nil {
-			err = operator.RowError(o.ctx, p, nil, rec.Rows[row], event.NoTime)
-		}
-	}()
-	missing := 0
-	for i := range rec.Rows {
-		row = i
-		at := o.opt.Time(rec.Rows[i])
-		ms := at.UnixMilli()
-		if at.IsZero() || ms < timeMin || ms >= timeMax {
-			rec.Times[i] = event.NoTime
-			missing++
-			continue
-		}
-		rec.Times[i] = ms
-	}
-	if missing > 0 {
-		return o.divert(rec, missing)
-	}
-	return nil
-}
-
-// divert moves the rows without event time to their side output.
-func (o *reader[T]) divert(rec *event.Records[T], missing int) error {
-	o.ctx.Counts.NoTime.Store(o.ctx.Counts.NoTime.Load() + int64(missing))
-	live := rec.Scratch()
-	for i, t := range rec.Times {
-		if t != event.NoTime {
-			live = append(live, int32(i))
-			continue
-		}
-		if err := o.noTime.Emit(rec.Rows[i], event.NoTime); err != nil {
-			return err
-		}
-	}
-	rec.Live = live
-	return nil
 }
 
 // Wait implements operator.Source. While alignment pauses every split there is nothing that the reader could wait for;
@@ -294,7 +241,7 @@ func (o *reader[T]) badRecord(r connector.BadRecord) error {
 func (o *reader[T]) Flush() error { return o.flushSides() }
 
 func (o *reader[T]) flushSides() error {
-	if err := o.noTime.Flush(); err != nil {
+	if err := o.stamp.noTime.Flush(); err != nil {
 		return err
 	}
 	return o.bad.Flush()
@@ -318,7 +265,7 @@ func (o *reader[T]) Watermark(int64) error { return nil }
 
 func (o *reader[T]) Close() error {
 	o.em.Drop()
-	o.noTime.Drop()
+	o.stamp.noTime.Drop()
 	o.bad.Drop()
 	if o.r == nil || o.closed {
 		return nil
