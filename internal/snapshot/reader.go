@@ -1,0 +1,288 @@
+package snapshot
+
+import (
+	"encoding/binary"
+	"io"
+	"math"
+	"sort"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/zeebo/xxh3"
+
+	"github.com/weir-stream/weir/internal/bin"
+	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/keygroup"
+)
+
+// Reader reads a data object.
+type Reader struct {
+	r       io.ReaderAt
+	blocks  []block
+	entries int64
+}
+
+// block is a line of the index.
+type block struct {
+	at          int64
+	stored, raw int // stored with its head
+	entries     int64
+	first, last keygroup.Group
+}
+
+// NewReader reads and checks the index of the object of size bytes behind r.
+func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
+	if size < headBytes+tailBytes {
+		return nil, corrupt("%d bytes are too few for a data object", size)
+	}
+	head, tail := make([]byte, headBytes), make([]byte, tailBytes)
+	if err := readAt(r, head, 0); err != nil {
+		return nil, err
+	}
+	if err := readAt(r, tail, size-tailBytes); err != nil {
+		return nil, err
+	}
+	le := binary.LittleEndian
+	if string(head[:8]) != magicHead {
+		return nil, corrupt("not a data object: it starts with %q", head[:8])
+	}
+	if err := checkVersion("data object", uint64(le.Uint32(head[8:]))); err != nil {
+		return nil, err
+	}
+	if le.Uint32(head[12:]) != 0 || string(tail[24:]) != magicTail {
+		return nil, corrupt("the data object is damaged at its start or cut short")
+	}
+	at, n := le.Uint64(tail), le.Uint32(tail[16:])
+	if n > indexBytesMax || at < headBytes || at > math.MaxInt64 || int64(at)+int64(n) != size-tailBytes {
+		return nil, corrupt("the trailer says %d bytes of index at %d, in %d bytes", n, at, size)
+	}
+	index := make([]byte, n)
+	if err := readAt(r, index, int64(at)); err != nil {
+		return nil, err
+	}
+	if indexSum(index, tail) != le.Uint32(tail[20:]) {
+		return nil, corrupt("the index fails its checksum")
+	}
+	s := &Reader{r: r}
+	if err := s.parseIndex(index, int64(at)); err != nil {
+		return nil, err
+	}
+	if uint64(s.entries) != le.Uint64(tail[8:]) {
+		return nil, corrupt("the trailer says %d entries, the index %d", le.Uint64(tail[8:]), s.entries)
+	}
+	return s, nil
+}
+
+func readAt(r io.ReaderAt, p []byte, off int64) error {
+	n, err := r.ReadAt(p, off)
+	if n == len(p) {
+		return nil
+	}
+	if err == io.EOF || err == nil {
+		return corrupt("the data object ends at %d, before %d", off+int64(n), off+int64(len(p)))
+	}
+	return errs.Wrap(err, "", 0, "snapshot", "reading %d bytes at %d", len(p), off)
+}
+
+func (s *Reader) parseIndex(b []byte, end int64) error {
+	blocks, b, err := bin.Uvarint(b)
+	if err != nil || blocks > uint64(len(b))/5 {
+		return corrupt("the index is malformed")
+	}
+	s.blocks = make([]block, 0, blocks)
+	at, before := int64(headBytes), keygroup.Group(0)
+	for range blocks {
+		var v [5]uint64
+		for i := range v {
+			if v[i], b, err = bin.Uvarint(b); err != nil {
+				return corrupt("the index is malformed")
+			}
+		}
+		stored, raw, entries, first, last := v[0], v[1], v[2], v[3], v[4]
+		switch {
+		case stored <= blockHead || stored-blockHead > raw || raw > blockRawMax || raw > (stored-blockHead)*ratioMax,
+			entries == 0 || entries > raw,
+			first > last || last >= keygroup.Count || keygroup.Group(first) < before,
+			at+int64(stored) > end:
+			return corrupt("the index lists an impossible block at %d", at)
+		}
+		s.blocks = append(s.blocks, block{at, int(stored), int(raw), int64(entries), keygroup.Group(first), keygroup.Group(last)})
+		at += int64(stored)
+		s.entries += int64(entries)
+		before = keygroup.Group(last)
+	}
+	if at != end || len(b) > 0 {
+		return corrupt("the index leaves bytes unexplained")
+	}
+	return nil
+}
+
+// Entries returns the number of entries.
+func (s *Reader) Entries() int64 { return s.entries }
+
+// Each calls f with the entries of the groups, in the order of the object, until f returns an error, which it returns.
+// The entry is borrowed until f returns. Only blocks that overlap groups are read, several with one request if they are
+// adjacent. The entries of a block are given out after the whole block was found sound.
+func (s *Reader) Each(groups keygroup.Range, f func(*Entry) error) error {
+	lo := sort.Search(len(s.blocks), func(i int) bool { return s.blocks[i].last >= groups.From })
+	hi := sort.Search(len(s.blocks), func(i int) bool { return s.blocks[i].first >= groups.To })
+	if lo >= hi {
+		return nil
+	}
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxMemory(blockRawMax))
+	if err != nil {
+		return errs.Wrap(err, errs.CodeBug, errs.ClassBug, "snapshot", "zstd")
+	}
+	defer dec.Close()
+	var stored, raw []byte
+	for lo < hi {
+		run, n := lo, 0
+		for ; run < hi && (n == 0 || n+s.blocks[run].stored <= readTarget); run++ {
+			n += s.blocks[run].stored
+		}
+		stored = grow(stored, n)
+		if err := readAt(s.r, stored, s.blocks[lo].at); err != nil {
+			return err
+		}
+		for rest := stored; lo < run; lo++ {
+			b := &s.blocks[lo]
+			raw = grow(raw, b.raw)
+			records, err := b.unpack(dec, rest[:b.stored], raw)
+			if err == nil {
+				err = b.check(records)
+			}
+			if err != nil {
+				return err
+			}
+			if err := b.each(records, groups, f); err != nil {
+				return err
+			}
+			rest = rest[b.stored:]
+		}
+	}
+	return nil
+}
+
+func grow(b []byte, n int) []byte {
+	if cap(b) < n {
+		return make([]byte, n)
+	}
+	return b[:n]
+}
+
+// unpack returns the records of a block. into has the length that the index says they have.
+func (b *block) unpack(dec *zstd.Decoder, stored, into []byte) ([]byte, error) {
+	le := binary.LittleEndian
+	if int(le.Uint32(stored)) != b.stored-blockHead || int(le.Uint32(stored[4:])) != b.raw || le.Uint32(stored[8:]) != blockSum(stored) {
+		return nil, corrupt("the block at %d fails its checksum or is not the one of the index", b.at)
+	}
+	if b.stored-blockHead == b.raw {
+		return stored[blockHead:], nil
+	}
+	out, err := dec.DecodeAll(stored[blockHead:], into[:0:b.raw])
+	if err != nil || len(out) != b.raw {
+		return nil, corrupt("the block at %d cannot be decompressed to %d bytes: %v", b.at, b.raw, err)
+	}
+	return out, nil
+}
+
+// check walks over all records once.
+func (b *block) check(records []byte) error {
+	var n int64
+	p := cursor{rest: records}
+	for len(p.rest) > 0 {
+		before := p.group
+		if !p.next() || n > 0 && p.group < before || p.group < b.first || p.group > b.last {
+			return corrupt("record %d of the block at %d is malformed", n, b.at)
+		}
+		n++
+	}
+	if n != b.entries {
+		return corrupt("the block at %d holds %d entries, the index says %d", b.at, n, b.entries)
+	}
+	return nil
+}
+
+func (b *block) each(records []byte, groups keygroup.Range, f func(*Entry) error) error {
+	p := cursor{rest: records}
+	for len(p.rest) > 0 && p.next() {
+		if p.group < groups.From {
+			continue
+		}
+		if p.group >= groups.To {
+			return nil
+		}
+		e := p.e
+		if err := f(&e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cursor walks over the records of one block.
+type cursor struct {
+	rest  []byte
+	e     Entry // its slices point into the block
+	group keygroup.Group
+	begun bool
+	bad   bool
+}
+
+func (p *cursor) uvarint(most uint64) uint64 {
+	v, rest, err := bin.Uvarint(p.rest)
+	if err != nil || v > most {
+		p.bad = true
+		return 0
+	}
+	p.rest = rest
+	return v
+}
+
+func (p *cursor) bytes() []byte {
+	b, rest, err := bin.Bytes(p.rest)
+	if err != nil {
+		p.bad = true
+		return nil
+	}
+	p.rest = rest
+	return b[:len(b):len(b)]
+}
+
+// next reads a record and reports whether it is well formed. rest must not be empty.
+func (p *cursor) next() bool {
+	flags := p.rest[0]
+	p.rest = p.rest[1:]
+	same := flags&flagSame != 0
+	if flags&^flagsKnown != 0 || same && (flags&^(flagSame|flagUserKey) != 0 || !p.begun) ||
+		!p.begun && flags&(flagGroup|flagState) != flagGroup|flagState {
+		return false
+	}
+	p.begun = true
+	if flags&flagGroup != 0 {
+		p.group = keygroup.Group(p.uvarint(keygroup.Count - 1))
+	}
+	if flags&flagState != 0 {
+		p.e.State = uint32(p.uvarint(math.MaxUint32))
+	}
+	if flags&flagHash != 0 {
+		if len(p.rest) < 8 {
+			return false
+		}
+		p.e.Hash = binary.LittleEndian.Uint64(p.rest)
+		p.rest = p.rest[8:]
+	}
+	if !same {
+		p.e.Key, p.e.Namespace = p.bytes(), p.bytes()
+		if flags&flagHash == 0 {
+			p.e.Hash = xxh3.Hash(p.e.Key)
+		}
+	}
+	p.e.UserKey = nil
+	if flags&flagUserKey != 0 {
+		if p.e.UserKey = p.bytes(); p.e.UserKey == nil {
+			p.e.UserKey = []byte{}
+		}
+	}
+	p.e.Value = p.bytes()
+	return !p.bad && p.e.Group() == p.group
+}

@@ -1,0 +1,196 @@
+package snapshot
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/zeebo/xxh3"
+
+	"github.com/weir-stream/weir/internal/bin"
+	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/keygroup"
+)
+
+// Summary says what a data object holds.
+type Summary struct {
+	Size     int64
+	CRC      uint32 // CRC-32C of the whole object
+	RawBytes int64  // of the records before compression
+	Entries  int64
+	Groups   keygroup.Range // from the first to the last group that has an entry; empty without entries
+}
+
+// Writer writes one data object. Entries come in ascending order of their key groups; inside a group their order is
+// kept, which is how the elements of a list stay in theirs.
+type Writer struct {
+	w       io.Writer
+	enc     *zstd.Encoder
+	sum     Summary
+	err     error
+	block   []byte // records of the open block
+	entries int64  // in it
+	first   keygroup.Group
+	packed  []byte
+	index   []byte
+	blocks  uint64
+	last    struct { // the record before; its bytes are copies
+		e     Entry
+		group keygroup.Group
+		valid bool // in this block
+	}
+}
+
+// NewWriter starts a data object on w, which gets writes of about a block each. The caller checks what Close returns.
+func NewWriter(w io.Writer) *Writer {
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
+	s := &Writer{w: w, enc: enc, err: err}
+	head := binary.LittleEndian.AppendUint32([]byte(magicHead), Version)
+	s.write(append(head, 0, 0, 0, 0))
+	return s
+}
+
+func (s *Writer) write(b []byte) {
+	if s.err != nil {
+		return
+	}
+	n, err := s.w.Write(b)
+	if err == nil && n < len(b) {
+		err = io.ErrShortWrite
+	}
+	s.sum.Size += int64(n)
+	s.sum.CRC = crc32.Update(s.sum.CRC, castagnoli, b[:n])
+	s.err = err
+}
+
+// Add appends an entry, which is borrowed for the call. After an error every further call returns it.
+func (s *Writer) Add(e *Entry) error {
+	if s.err != nil {
+		return s.err
+	}
+	g := e.Group()
+	switch {
+	case s.sum.Entries > 0 && g < s.last.group:
+		s.err = errs.New(errs.CodeBug, errs.ClassBug, "snapshot", "an entry of key group %d after one of %d", g, s.last.group)
+	case e.size() > EntryBytesMax:
+		s.err = errs.New(errs.CodeLimit, errs.ClassFailJob, "snapshot",
+			"an entry of state %d has %d bytes, more than the %d of the format: keep large values in map or list state", e.State, e.size(), EntryBytesMax)
+	}
+	if s.err != nil {
+		return s.err
+	}
+	if s.sum.Entries == 0 {
+		s.sum.Groups.From = g
+	}
+	if len(s.block) == 0 {
+		s.first = g
+	}
+	s.record(e, g)
+	s.sum.Groups.To = g + 1
+	s.sum.Entries++
+	s.entries++
+	if len(s.block) >= blockTarget {
+		s.flush()
+	}
+	return s.err
+}
+
+func (s *Writer) record(e *Entry, g keygroup.Group) {
+	l := &s.last
+	var flags byte
+	switch {
+	case l.valid && l.e.State == e.State && l.e.Hash == e.Hash && bytes.Equal(l.e.Key, e.Key) && bytes.Equal(l.e.Namespace, e.Namespace):
+		flags = flagSame
+	default:
+		if !l.valid || l.group != g {
+			flags |= flagGroup
+		}
+		if !l.valid || l.e.State != e.State {
+			flags |= flagState
+		}
+		if xxh3.Hash(e.Key) != e.Hash {
+			flags |= flagHash
+		}
+	}
+	if e.UserKey != nil {
+		flags |= flagUserKey
+	}
+	b := append(s.block, flags)
+	if flags&flagGroup != 0 {
+		b = bin.AppendUvarint(b, uint64(g))
+	}
+	if flags&flagState != 0 {
+		b = bin.AppendUvarint(b, uint64(e.State))
+	}
+	if flags&flagHash != 0 {
+		b = binary.LittleEndian.AppendUint64(b, e.Hash)
+	}
+	if flags&flagSame == 0 {
+		b = bin.AppendBytes(bin.AppendBytes(b, e.Key), e.Namespace)
+		l.e.Key, l.e.Namespace = append(l.e.Key[:0], e.Key...), append(l.e.Namespace[:0], e.Namespace...)
+	}
+	if e.UserKey != nil {
+		b = bin.AppendBytes(b, e.UserKey)
+	}
+	s.block = bin.AppendBytes(b, e.Value)
+	l.e.State, l.e.Hash, l.group, l.valid = e.State, e.Hash, g, true
+}
+
+// flush writes the open block: compressed, or as it is if that is not shorter.
+func (s *Writer) flush() {
+	if len(s.block) == 0 || s.err != nil {
+		return
+	}
+	s.packed = append(s.packed[:0], make([]byte, blockHead)...)
+	s.packed = s.enc.EncodeAll(s.block, s.packed)
+	if len(s.packed)-blockHead >= len(s.block) {
+		s.packed = append(s.packed[:blockHead], s.block...)
+	}
+	le := binary.LittleEndian
+	le.PutUint32(s.packed[0:], uint32(len(s.packed)-blockHead))
+	le.PutUint32(s.packed[4:], uint32(len(s.block)))
+	le.PutUint32(s.packed[8:], blockSum(s.packed))
+	for _, v := range []uint64{uint64(len(s.packed)), uint64(len(s.block)), uint64(s.entries), uint64(s.first), uint64(s.last.group)} {
+		s.index = bin.AppendUvarint(s.index, v)
+	}
+	s.blocks++
+	s.sum.RawBytes += int64(len(s.block))
+	s.write(s.packed)
+	s.block, s.entries, s.last.valid = s.block[:0], 0, false
+	if cap(s.block) > 4*blockTarget {
+		s.block, s.packed = nil, nil // after one huge entry
+	}
+}
+
+// blockSum is the checksum of a block: of its two lengths and its stored bytes.
+func blockSum(b []byte) uint32 {
+	return crc32.Update(crc32.Checksum(b[:8], castagnoli), castagnoli, b[blockHead:])
+}
+
+// Close writes the index and returns the summary. It does not close the io.Writer. Nothing may be added afterwards.
+func (s *Writer) Close() (Summary, error) {
+	s.flush()
+	at := s.sum.Size
+	index := append(bin.AppendUvarint(nil, s.blocks), s.index...)
+	if s.err == nil && len(index) > indexBytesMax {
+		s.err = errs.New(errs.CodeLimit, errs.ClassFailJob, "snapshot", "the index has %d bytes: write several objects", len(index))
+	}
+	le := binary.LittleEndian
+	tail := le.AppendUint64(nil, uint64(at))
+	tail = le.AppendUint64(tail, uint64(s.sum.Entries))
+	tail = le.AppendUint32(tail, uint32(len(index)))
+	tail = le.AppendUint32(tail, indexSum(index, tail))
+	s.write(append(index, append(tail, magicTail...)...))
+	err := s.err
+	if s.err == nil {
+		s.err = errs.New(errs.CodeBug, errs.ClassBug, "snapshot", "used after Close")
+	}
+	return s.sum, err
+}
+
+// indexSum is the checksum of the index and of the first 20 bytes of the trailer.
+func indexSum(index, tail []byte) uint32 {
+	return crc32.Update(crc32.Checksum(index, castagnoli), castagnoli, tail[:20])
+}
