@@ -30,8 +30,10 @@ type Process struct {
 	Stdout, Stderr io.Writer
 	// Terminal says that Stderr is a terminal, whose lines may be written over.
 	Terminal bool
-	// Width is the terminal's width in columns, 0 if unknown.
-	Width func() int
+	// StdoutTerminal says that Stdout is a terminal, the same one.
+	StdoutTerminal bool
+	// Size is the terminal's size in columns and rows, 0 if unknown.
+	Size func() (columns, rows int)
 	// ReadFile reads a file named on the command line.
 	ReadFile func(name string) ([]byte, error)
 	// CreateFile makes a file named on the command line.
@@ -67,12 +69,13 @@ func Self() *Process {
 		Stdout:     os.Stdout,
 		Stderr:     os.Stderr,
 		Terminal:   term.IsTerminal(fd) && os.Getenv("TERM") != "dumb",
-		Width: func() int {
-			w, _, err := term.GetSize(fd)
+		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())),
+		Size: func() (int, int) {
+			w, h, err := term.GetSize(fd)
 			if err != nil {
-				return 0
+				return 0, 0
 			}
-			return w
+			return w, h
 		},
 		ReadFile:   os.ReadFile,
 		CreateFile: func(name string) (io.WriteCloser, error) { return os.Create(name) },

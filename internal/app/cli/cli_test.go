@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -131,7 +132,7 @@ func call(b Build, args ...string) (code int, stdout, stderr string) {
 
 func callIn(ctx context.Context, b Build, args ...string) (code int, stdout, stderr string) {
 	var out, bad bytes.Buffer
-	p := &proc.Process{Program: "prog", Args: args, Stdout: &out, Stderr: &bad, Width: func() int { return 80 },
+	p := &proc.Process{Program: "prog", Args: args, Stdout: &out, Stderr: &bad, Size: func() (int, int) { return 80, 24 },
 		ReadFile:   func(name string) ([]byte, error) { return nil, errors.New(name + " does not exist") },
 		CreateFile: func(string) (io.WriteCloser, error) { return nil, errors.New("read-only") },
 		Interrupts: func(context.Context) (context.Context, context.CancelFunc) { return context.WithCancel(ctx) },
@@ -203,26 +204,76 @@ func snapshot(at time.Duration, rows int64) app.Snapshot {
 
 func TestTerminalView(t *testing.T) {
 	var out bytes.Buffer
-	v := &terminal{w: &out, width: func() int { return 120 }}
+	columns, rows := 120, 40
+	v := &terminal{screen: &screen{w: &out}, size: func() (int, int) { return columns, rows }}
 	v.show(snapshot(0, 0))
 	out.Reset()
-	v.show(snapshot(62*time.Second, 1_234_567))
-	v.done()
-	want := "\x1b[4A" +
-		"\r\x1b[Kflights  running  00:01:02\n" +
-		"\r\x1b[Koperator                           rows in      rows out    rows/s  watermark        busy | backpressured\n" +
-		"\r\x1b[Kones                             1,234,567     1,234,567     19.9k  2013-01-01 00:00 [##########!!!!!.....]\n" +
-		"\r\x1b[Kan operator with quite a lo~     1,234,567       617,283     19.9k  -                \n"
+	second := snapshot(2*time.Second, 1_234_567)
+	second.Operators[0].Busy += 2 * time.Second // all of the two seconds
+	v.show(second)
+	want := "\r\x1b[4A" +
+		"\rflights  running  00:00:02\x1b[K\n" +
+		"\roperator                                rows in   rows out  rows/s  watermark         busy#  backpressured!\x1b[K\n" +
+		"\rones                                  1,234,567  1,234,567  617.3k  2013-01-01 00:00  [####################]\x1b[K\n" +
+		"\r  an operator with quite a long name  1,234,567    617,283  617.3k  -\x1b[K\n\x1b[J"
 	if out.String() != want {
 		t.Errorf("\n got %q\nwant %q", out.String(), want)
 	}
-	v.width = func() int { return 30 }
-	out.Reset()
-	v.show(snapshot(63*time.Second, 1_234_567))
-	for line := range strings.Lines(strings.ReplaceAll(out.String(), "\r\x1b[K", "")) {
-		if n := len(strings.TrimPrefix(strings.TrimSuffix(line, "\n"), "\x1b[4A")); n > 29 {
-			t.Errorf("a line of %d columns on a terminal of 30: %q", n, line)
+	for columns = 1; columns < 130; columns++ {
+		out.Reset()
+		v.show(snapshot(3*time.Second, 1_234_567))
+		for line := range strings.Lines(strings.TrimPrefix(out.String(), "\r\x1b[4A")) {
+			text := strings.NewReplacer("\r", "", "\x1b[K\n", "", "\x1b[J", "").Replace(line)
+			if n := cellsOf(text); n >= max(columns, 2) {
+				t.Fatalf("a line of %d columns on a terminal of %d: %q", n, columns, line)
+			}
 		}
+	}
+	rows = 5
+	out.Reset()
+	v.show(snapshot(4*time.Second, 9))
+	if got := strings.Count(out.String(), "\n"); got != 4 || !strings.Contains(out.String(), "... and 1 more") {
+		t.Errorf("on a terminal of 5 rows: %q", out.String())
+	}
+	out.Reset()
+	v.done()
+	v.screen.draw([]string{"x"})
+	if got := out.String(); got != "\rx\x1b[K\n\x1b[J" {
+		t.Errorf("what was kept is drawn over: %q", got)
+	}
+}
+
+// What is printed while the view is shown appears above it, line by line.
+func TestPrintedAboveTheView(t *testing.T) {
+	var out bytes.Buffer
+	s := &screen{w: &out}
+	w := s.over(&out)
+	fmt.Fprint(w, "before, ")
+	s.draw([]string{"view"})
+	out.Reset()
+	fmt.Fprint(w, "one\ntw")
+	fmt.Fprint(w, "o")
+	fmt.Fprint(w, "\nth")
+	s.keep()
+	fmt.Fprint(w, "ree")
+	const block = "\rview\x1b[K\n"
+	want := "\r\x1b[1A\x1b[Jone\n" + block + "\r\x1b[1A\x1b[Jtwo\n" + block + "three"
+	if out.String() != want {
+		t.Errorf("\n got %q\nwant %q", out.String(), want)
+	}
+}
+
+func TestCellsOfText(t *testing.T) {
+	for text, want := range map[string]int{"": 0, "abc": 3, "日本": 4, "e\u0301": 1, "한": 2} {
+		if got := cellsOf(text); got != want {
+			t.Errorf("%q takes %d columns, want %d", text, got, want)
+		}
+	}
+	if got := fit("日本語", 4); got != "日~" {
+		t.Errorf("cut to %q", got)
+	}
+	if got := plainText("a\n\x1b[2Jb"); got != "a??[2Jb" {
+		t.Errorf("made %q", got)
 	}
 }
 

@@ -57,6 +57,7 @@ func Main(p *proc.Process, build Build) int {
 		fmt.Fprint(p.Stdout, Usage(p.Program))
 		return exitOK
 	}
+	screen := newScreen(p, f)
 	conf := config.NewRegistry(config.Core()...).New()
 	if err := configure(p, f, conf); err != nil {
 		return fail(p.Stderr, exitUsage, err)
@@ -87,7 +88,7 @@ func Main(p *proc.Process, build Build) int {
 	case f.Explain != "":
 		return explain(p, f.Explain, plan)
 	}
-	return run(p, f, plan)
+	return run(p, f, plan, screen)
 }
 
 // garbage is how much may gather before it is collected, in percent of what lives: with the state in pages that hold no
@@ -142,7 +143,7 @@ func explain(p *proc.Process, form string, plan *app.Plan) int {
 	return exitOK
 }
 
-func run(p *proc.Process, f *Flags, plan *app.Plan) int {
+func run(p *proc.Process, f *Flags, plan *app.Plan, s *screen) int {
 	ctx, stop := p.Interrupts(context.Background())
 	defer stop()
 	if f.CPUProfile != "" {
@@ -156,7 +157,7 @@ func run(p *proc.Process, f *Flags, plan *app.Plan) int {
 			return fail(p.Stderr, exitUsage, err)
 		}
 	}
-	v := newView(p, f)
+	v := newView(p, f, s)
 	var result *app.Result
 	var err error
 	if f.Workers > 0 {
@@ -199,12 +200,26 @@ func work(p *proc.Process, f *Flags, plan *app.Plan, child *deploy.Child) int {
 	return exitOK
 }
 
-func newView(p *proc.Process, f *Flags) view {
+// newScreen lets everything that the process prints appear above a view that stays at the end of the terminal, if there is to
+// be one.
+func newScreen(p *proc.Process, f *Flags) *screen {
+	if f.Progress != "terminal" && (f.Progress != "auto" || !p.Terminal) {
+		return nil
+	}
+	s := &screen{w: p.Stderr}
+	p.Stderr = s.over(p.Stderr)
+	if p.StdoutTerminal {
+		p.Stdout = s.over(p.Stdout)
+	}
+	return s
+}
+
+func newView(p *proc.Process, f *Flags, s *screen) view {
 	switch {
 	case f.Progress == "none":
 		return quiet{}
-	case f.Progress == "terminal" || f.Progress == "auto" && p.Terminal:
-		return &terminal{w: p.Stderr, width: p.Width}
+	case s != nil:
+		return &terminal{screen: s, size: p.Size}
 	}
 	return &plain{w: p.Stderr, every: 5 * time.Second}
 }

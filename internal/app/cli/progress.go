@@ -50,54 +50,6 @@ func (r *rates) next(s app.Snapshot) {
 // moved is the number of rows that tells how fast an operator works.
 func moved(f *app.Figures) int64 { return max(f.RowsIn, f.RowsOut) }
 
-// terminal rewrites a block of lines in place.
-type terminal struct {
-	w     io.Writer
-	width func() int
-	lines int
-	rates rates
-}
-
-func (t *terminal) show(s app.Snapshot) {
-	width := t.width()
-	if width <= 0 {
-		width = 100
-	}
-	var b strings.Builder
-	if t.lines > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA", t.lines)
-	}
-	t.lines = 0
-	line := func(format string, args ...any) {
-		b.WriteString("\r\x1b[K")
-		b.WriteString(cut(fmt.Sprintf(format, args...), width-1))
-		b.WriteByte('\n')
-		t.lines++
-	}
-	line("%s  %s  %s", s.Job, s.Phase, clockText(s.Duration))
-	line("%-28s %13s %13s %9s  %-16s %s", "operator", "rows in", "rows out", "rows/s", "watermark", "busy | backpressured")
-	for i := range s.Operators {
-		f := &s.Operators[i]
-		line("%-28s %13s %13s %9s  %-16s %s", cut(f.Name, 28), group(f.RowsIn), group(f.RowsOut), short(t.rates.rate(s, f)), watermark(f.Watermark), bar(f))
-	}
-	t.rates.next(s)
-	_, _ = io.WriteString(t.w, b.String())
-}
-
-func (t *terminal) done() {}
-
-// bar draws the share of time at work and backpressured of a task's head.
-func bar(f *app.Figures) string {
-	total := f.Busy + f.Idle + f.Backpressured
-	if !f.Head || total <= 0 {
-		return ""
-	}
-	const cells = 20
-	busy := int(f.Busy * cells / total)
-	back := int(f.Backpressured * cells / total)
-	return "[" + strings.Repeat("#", busy) + strings.Repeat("!", back) + strings.Repeat(".", cells-busy-back) + "]"
-}
-
 // plain writes a line now and then.
 type plain struct {
 	w     io.Writer
@@ -193,12 +145,4 @@ func short(x float64) string {
 		return fmt.Sprintf("%.1fk", x/1e3)
 	}
 	return fmt.Sprintf("%.0f", x)
-}
-
-func cut(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n || n < 1 {
-		return s
-	}
-	return string(r[:n-1]) + "~"
 }
