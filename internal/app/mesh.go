@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/weir-stream/weir/internal/clock"
@@ -33,7 +34,7 @@ type connected struct {
 }
 
 // newMesh connects a worker with all the others: of two workers the one with the lower index dials. It blocks until all
-// links are there or one cannot be.
+// links are there or one cannot be; then none is left.
 func newMesh(ctx context.Context, clk clock.Clock, plane *dataPlane, d taskmanager.Deployment) (*mesh, error) {
 	ctx, cancel := context.WithTimeout(ctx, meshTimeout)
 	defer cancel()
@@ -45,12 +46,13 @@ func newMesh(ctx context.Context, clk clock.Clock, plane *dataPlane, d taskmanag
 		Rand:      plane.rand,
 		AfterFunc: func(d time.Duration, f func()) exchange.Timer { return clk.AfterFunc(d, f) },
 	}
-	results := make(chan connected, len(m.links))
+	results := make(chan connected, len(m.links)) // room for all: nobody waits to be heard
+	var under sync.WaitGroup
 	for at := self + 1; at < len(m.links); at++ {
-		go func() { results <- dialPeer(ctx, plane, cfg, at, d) }()
+		under.Go(func() { results <- dialPeer(ctx, plane, cfg, at, d) })
 	}
 	if self > 0 {
-		go acceptPeers(ctx, plane, cfg, self, d, results)
+		under.Go(func() { acceptPeers(ctx, plane, cfg, self, d, results) })
 	}
 	var failed error
 	for range len(m.links) - 1 {
@@ -65,10 +67,17 @@ func newMesh(ctx context.Context, clk clock.Clock, plane *dataPlane, d taskmanag
 			failed = errs.Wrap(context.Cause(ctx), errs.CodePeerLost, errs.ClassFailTask, "worker "+cfg.Self.Name, "not all other workers have connected")
 		}
 		if failed != nil {
+			cancel()
+			under.Wait()
+			close(results)
+			for c := range results { // links that came up meanwhile
+				m.links = append(m.links, c.link)
+			}
 			m.abort(failed)
 			return nil, failed
 		}
 	}
+	under.Wait() // they have nothing left to do
 	return m, nil
 }
 
@@ -79,8 +88,14 @@ func dialPeer(ctx context.Context, plane *dataPlane, cfg exchange.LinkConfig, at
 		return connected{err: errs.Wrap(err, errs.CodePeerLost, errs.ClassFailTask, "worker "+string(peer.Worker), "no data connection to %s", peer.DataAddr)}
 	}
 	cfg.Dialed = true
-	link, err := exchange.NewLink(conn, cfg)
+	link, err := newLink(ctx, conn, cfg)
 	return connected{at: at, link: link, err: err}
+}
+
+// newLink shakes hands. ctx bounds that, and has no effect on the link afterwards.
+func newLink(ctx context.Context, conn netx.Conn, cfg exchange.LinkConfig) (*exchange.Link, error) {
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	return exchange.NewLink(conn, cfg)
 }
 
 // acceptPeers takes the connections of all workers with a lower index. Connections of others are dropped by the handshake.
@@ -103,7 +118,7 @@ func acceptPeers(ctx context.Context, plane *dataPlane, cfg exchange.LinkConfig,
 			results <- connected{err: errs.Wrap(err, errs.CodePeerLost, errs.ClassFailTask, "worker "+cfg.Self.Name, "no more data connections can be taken")}
 			return
 		}
-		link, err := exchange.NewLink(conn, cfg)
+		link, err := newLink(ctx, conn, cfg)
 		if err != nil {
 			continue // somebody else, or a peer that will say itself what went wrong
 		}
