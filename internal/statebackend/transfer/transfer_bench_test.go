@@ -1,0 +1,71 @@
+package transfer_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"testing"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/weir-stream/weir/internal/keygroup"
+	"github.com/weir-stream/weir/internal/snapshot"
+	"github.com/weir-stream/weir/internal/statebackend"
+	"github.com/weir-stream/weir/internal/statebackend/paged"
+	"github.com/weir-stream/weir/internal/statebackend/transfer"
+)
+
+const benchKeys = 200_000
+
+func benchBackend(b *testing.B) statebackend.Keyed {
+	k := paged.NewBackend(statebackend.Config{KeyWidth: 8}, nil)
+	v, err := k.Value(statebackend.Descriptor{Name: "v", Width: 64})
+	must(b, err)
+	val := make([]byte, 64)
+	for i := range uint64(benchKeys) {
+		key := binary.BigEndian.AppendUint64(nil, i)
+		binary.LittleEndian.PutUint64(val, i*2654435761)
+		binary.LittleEndian.PutUint64(val[32:], i)
+		v.Put(statebackend.Key{Hash: xxh3.Hash(key), Bytes: key}, nil, val)
+	}
+	return k
+}
+
+func BenchmarkSave(b *testing.B) {
+	k := benchBackend(b)
+	defer k.Close()
+	sources, err := transfer.Sources(k)
+	must(b, err)
+	b.ReportAllocs()
+	b.SetBytes(benchKeys * (8 + 64))
+	for b.Loop() {
+		_, err := transfer.Save(io.Discard, sources, keygroup.All(), 0)
+		must(b, err)
+	}
+}
+
+func BenchmarkLoad(b *testing.B) {
+	k := benchBackend(b)
+	sources, err := transfer.Sources(k)
+	must(b, err)
+	var buf bytes.Buffer
+	sum, err := transfer.Save(&buf, sources, keygroup.All(), 0)
+	must(b, err)
+	k.Close()
+	b.ReportAllocs()
+	b.SetBytes(benchKeys * (8 + 64))
+	b.ReportMetric(float64(sum.RawBytes)/float64(sum.Size), "ratio")
+	for b.Loop() {
+		into := paged.NewBackend(statebackend.Config{KeyWidth: 8}, nil)
+		states := make([]snapshot.State, len(sources))
+		for i := range sources {
+			states[i] = sources[i].State
+		}
+		sinks, err := transfer.Sinks(into, states)
+		must(b, err)
+		r, err := snapshot.NewReader(bytes.NewReader(buf.Bytes()), sum.Size)
+		must(b, err)
+		must(b, transfer.Load(r, keygroup.All(), 8, sinks))
+		into.Close()
+	}
+}
