@@ -158,3 +158,12 @@ func TestHangingFunctionIsNamed(t *testing.T) {
 		})
 	}
 }
+
+func TestHeartbeatsMustFitTheirTimeout(t *testing.T) {
+	for settings, ok := range map[[2]string]bool{{"10 s", "50 s"}: true, {"10 s", "10 s"}: false, {"10 s", "0 s"}: false, {"0 s", "50 s"}: false} {
+		_, err := mapJob(1, func(v int64) int64 { return v }, "heartbeat.interval="+settings[0], "heartbeat.timeout="+settings[1])
+		if (err == nil) != ok {
+			t.Errorf("interval and timeout %v: %v", settings, err)
+		}
+	}
+}

@@ -52,6 +52,9 @@ func NewPlan(p Program) (*Plan, error) {
 	if p.Graph.Name == "" {
 		p.Graph.Name = p.Config.Get(config.JobName)
 	}
+	if err := checkHeartbeat(p.Config); err != nil {
+		return nil, err
+	}
 	opt := graphOptions(p.Config)
 	problems := graph.Check(p.Graph, opt)
 	if err := problems.Err(); err != nil {
@@ -62,6 +65,16 @@ func NewPlan(p Program) (*Plan, error) {
 		return nil, err
 	}
 	return &Plan{Program: p, Job: job, Warnings: problems.Warnings(), Fingerprint: graph.Fingerprint(p.Graph)}, nil
+}
+
+// checkHeartbeat refuses a timeout that passes between two signs of life.
+func checkHeartbeat(c *config.Config) error {
+	every, timeout := c.Get(config.HeartbeatInterval), c.Get(config.HeartbeatTimeout)
+	if every > 0 && timeout > every {
+		return nil
+	}
+	return errs.New(errs.CodeConfigInvalid, errs.ClassUser, config.HeartbeatTimeout.Key(),
+		"it is %v, and heartbeat.interval is %v: the interval must be above zero and the timeout several times as long", timeout, every)
 }
 
 func graphOptions(c *config.Config) graph.Options {

@@ -79,7 +79,7 @@ func TestLogText(t *testing.T) {
 	job := ids.JobID{0xab}
 	l.JobEnd(events.JobEnd{Job: job, Name: "flights", Phase: "FINISHED", Elapsed: 2 * time.Second})
 	l.JobEnd(events.JobEnd{Job: job, Name: "flights", Phase: "FAILED", Err: errs.New(errs.CodeSource, errs.ClassFailTask, "in", "gone"), Elapsed: time.Second})
-	l.TaskPhase(events.TaskPhase{Job: job, Task: ids.TaskID{Vertex: 1, Subtask: 2}, From: "RUNNING", To: "FINISHED"})                                                               
+	l.TaskPhase(events.TaskPhase{Job: job, Task: ids.TaskID{Vertex: 1, Subtask: 2}, From: "RUNNING", To: "FINISHED"})
 	l.TaskPhase(events.TaskPhase{Job: job, Task: ids.TaskID{Vertex: 1, Subtask: 2}, Name: "out", Parallelism: 3, Worker: "w1", From: "RUNNING", To: "FAILED", Err: errors.New("x")}) // in the job's error
 	l.BadRecord(events.BadRecord{Operator: "src", Reason: errors.New("x"), Action: "skip", Total: 4})
 	l.BadRecord(events.BadRecord{Operator: "src", Reason: errors.New("x"), Action: "fail", Total: 5}) // in the job's error

@@ -60,15 +60,15 @@ func Self() *Process {
 	host, _, _ = strings.Cut(host, ".")
 	fd := int(os.Stderr.Fd())
 	return &Process{
-		Program:    strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"),
-		Args:       os.Args[1:],
-		Host:       host,
-		PID:        os.Getpid(),
-		Executable: exe,
-		Environ:    os.Environ(),
-		Stdout:     os.Stdout,
-		Stderr:     os.Stderr,
-		Terminal:   term.IsTerminal(fd) && os.Getenv("TERM") != "dumb",
+		Program:        strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"),
+		Args:           os.Args[1:],
+		Host:           host,
+		PID:            os.Getpid(),
+		Executable:     exe,
+		Environ:        os.Environ(),
+		Stdout:         os.Stdout,
+		Stderr:         os.Stderr,
+		Terminal:       term.IsTerminal(fd) && os.Getenv("TERM") != "dumb",
 		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())),
 		Size: func() (int, int) {
 			w, h, err := term.GetSize(fd)
