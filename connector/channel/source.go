@@ -72,7 +72,7 @@ func (e *enumerator) Close() error { return nil }
 
 // Reader implements connector.Source.
 func (s source[T]) Reader(connector.ReaderContext) (connector.Reader[T], error) {
-	return &reader[T]{c: s.c, wake: make(chan struct{}, 1)}, s.Check()
+	return &reader[T]{c: s.c, wake: connector.NewWake()}, s.Check()
 }
 
 type reader[T any] struct {
@@ -86,21 +86,14 @@ type reader[T any] struct {
 	closed   bool // the channel
 	// ready is false while Wait must not take from the channel: Poll would not.
 	ready bool
-	wake  chan struct{}
+	wake  connector.Wake
 }
 
 // AddSplit implements connector.Reader.
 func (r *reader[T]) AddSplit(c connector.Split) error {
 	r.split, r.owns = c, true
-	r.wakeUp()
+	r.wake.Up()
 	return nil
-}
-
-func (r *reader[T]) wakeUp() {
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
 }
 
 // Poll implements connector.Reader.
@@ -159,7 +152,7 @@ func (r *reader[T]) Wait(ctx context.Context) error {
 // Pause implements connector.Reader.
 func (r *reader[T]) Pause(splits map[string]bool) {
 	r.paused = splits[r.split.ID]
-	r.wakeUp()
+	r.wake.Up()
 }
 
 // Snapshot implements connector.Reader.
@@ -172,6 +165,6 @@ func (r *reader[T]) Snapshot() ([]connector.Split, error) {
 
 // Close implements connector.Reader.
 func (r *reader[T]) Close() error {
-	r.wakeUp()
+	r.wake.Up()
 	return nil
 }

@@ -20,7 +20,7 @@ type reader[T any] struct {
 	paused map[string]bool
 	spare  [][]byte // buffers of finished inputs
 	// wake holds a token after anything for which Wait must return.
-	wake chan struct{}
+	wake connector.Wake
 }
 
 // AddSplit implements connector.Reader.
@@ -30,15 +30,8 @@ func (r *reader[T]) AddSplit(c connector.Split) error {
 		return err
 	}
 	r.inputs = append(r.inputs, &input[T]{id: c.ID, state: *s})
-	r.wakeUp()
+	r.wake.Up()
 	return nil
-}
-
-func (r *reader[T]) wakeUp() {
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
 }
 
 // Poll implements connector.Reader.
@@ -88,19 +81,12 @@ func (r *reader[T]) buffer() []byte {
 
 // Wait implements connector.Reader. A file is always readable, so that only the methods that change what is to be read end
 // the waiting.
-func (r *reader[T]) Wait(ctx context.Context) error {
-	select {
-	case <-r.wake:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+func (r *reader[T]) Wait(ctx context.Context) error { return r.wake.Wait(ctx) }
 
 // Pause implements connector.Reader.
 func (r *reader[T]) Pause(splits map[string]bool) {
 	r.paused = splits
-	r.wakeUp()
+	r.wake.Up()
 }
 
 // Snapshot implements connector.Reader.
@@ -124,6 +110,6 @@ func (r *reader[T]) Close() error {
 		errs = append(errs, in.closeErr)
 	}
 	r.inputs, r.spare = nil, nil
-	r.wakeUp()
+	r.wake.Up()
 	return errors.Join(errs...)
 }

@@ -73,5 +73,5 @@ func (s *source[T]) Reader(ctx connector.ReaderContext) (connector.Reader[T], er
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
-	return &reader[T]{format: s.format, ctx: ctx, text: new(format.Text), wake: make(chan struct{}, 1)}, nil
+	return &reader[T]{format: s.format, ctx: ctx, text: new(format.Text), wake: connector.NewWake()}, nil
 }

@@ -56,7 +56,7 @@ func (u *run[T]) produce() {
 
 func (u *run[T]) wakeReader() {
 	if u.r.hungry.Load() && u.r.hungry.CompareAndSwap(true, false) {
-		u.r.wakeUp()
+		u.r.wake.Up()
 	}
 }
 

@@ -139,7 +139,7 @@ func (e *enumerator) Close() error { return nil }
 
 // Reader implements connector.Source.
 func (s *source[T]) Reader(ctx connector.ReaderContext) (connector.Reader[T], error) {
-	r := &reader[T]{src: s, wake: make(chan struct{}, 1)}
+	r := &reader[T]{src: s, wake: connector.NewWake()}
 	r.ctx, r.cancel = context.WithCancel(ctx.Ctx)
 	return r, s.Check()
 }
@@ -153,7 +153,7 @@ type reader[T any] struct {
 	paused map[string]bool
 	// hungry is true while Poll has found nothing and somebody should wake the reader.
 	hungry atomic.Bool
-	wake   chan struct{}
+	wake   connector.Wake
 }
 
 // AddSplit implements connector.Reader.
@@ -166,15 +166,8 @@ func (r *reader[T]) AddSplit(c connector.Split) error {
 		return fmt.Errorf("function: split %q is one of %d, and the source has %d splits now: keep the number, or start without state", c.ID, st.Splits, r.src.splits)
 	}
 	r.runs = append(r.runs, start(r, c.ID, st))
-	r.wakeUp()
+	r.wake.Up()
 	return nil
-}
-
-func (r *reader[T]) wakeUp() {
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
 }
 
 // Poll implements connector.Reader.
@@ -209,19 +202,12 @@ func (r *reader[T]) Poll(b *connector.Batch[T]) (string, connector.Status, error
 }
 
 // Wait implements connector.Reader.
-func (r *reader[T]) Wait(ctx context.Context) error {
-	select {
-	case <-r.wake:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+func (r *reader[T]) Wait(ctx context.Context) error { return r.wake.Wait(ctx) }
 
 // Pause implements connector.Reader.
 func (r *reader[T]) Pause(splits map[string]bool) {
 	r.paused = splits
-	r.wakeUp()
+	r.wake.Up()
 }
 
 // Snapshot implements connector.Reader.
@@ -244,6 +230,6 @@ func (r *reader[T]) Close() error {
 		<-run.done
 	}
 	r.runs = nil
-	r.wakeUp()
+	r.wake.Up()
 	return nil
 }

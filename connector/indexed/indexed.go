@@ -183,7 +183,7 @@ func (s *source[T]) Reader(ctx connector.ReaderContext) (connector.Reader[T], er
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
-	r := &reader[T]{spec: &s.spec, ctx: ctx, wake: make(chan struct{}, 1)}
+	r := &reader[T]{spec: &s.spec, ctx: ctx, wake: connector.NewWake()}
 	if s.spec.RowsPerSecond > 0 {
 		r.bucket = &bucket{rate: s.spec.RowsPerSecond / float64(max(1, ctx.Parallelism)), last: ctx.Now(), tokens: 1}
 	}
@@ -205,7 +205,7 @@ type reader[T any] struct {
 	bucket *bucket // nil without a limit
 	// due is how long the last Poll wants Wait to last, 0 for as long as nothing changes.
 	due  time.Duration
-	wake chan struct{}
+	wake connector.Wake
 }
 
 // AddSplit implements connector.Reader.
@@ -215,15 +215,8 @@ func (r *reader[T]) AddSplit(c connector.Split) error {
 		return err
 	}
 	r.splits = append(r.splits, &owned{c.ID, *b})
-	r.wakeUp()
+	r.wake.Up()
 	return nil
-}
-
-func (r *reader[T]) wakeUp() {
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
 }
 
 // Poll implements connector.Reader.
@@ -284,7 +277,7 @@ func (r *reader[T]) Wait(ctx context.Context) error {
 // Pause implements connector.Reader.
 func (r *reader[T]) Pause(splits map[string]bool) {
 	r.paused = splits
-	r.wakeUp()
+	r.wake.Up()
 }
 
 // Snapshot implements connector.Reader.
@@ -303,7 +296,7 @@ func (r *reader[T]) Snapshot() ([]connector.Split, error) {
 // Close implements connector.Reader.
 func (r *reader[T]) Close() error {
 	r.splits = nil
-	r.wakeUp()
+	r.wake.Up()
 	return nil
 }
 
