@@ -29,6 +29,9 @@ func (s Stream[T]) To(name string, dst connector.Sink[T]) SinkHandle {
 			}
 		}
 		n.Factory = operator.Maker(func() operator.Operator { return sink.New(dst) })
+		if l, ok := dst.(connector.InProcess); ok {
+			n.Local = l.InProcess()
+		}
 		if m, ok := dst.(connector.MaxParallelism); ok {
 			n.MaxParallelism = m.MaxParallelism()
 		}

@@ -128,6 +128,9 @@ func From[T any](env *Env, name string, src connector.Source[T], opts ...SourceO
 	if d := o.Describe(); d != "" {
 		n.Desc += "; " + d
 	}
+	if l, ok := src.(connector.InProcess); ok {
+		n.Local = l.InProcess()
+	}
 	if m, ok := src.(connector.MaxParallelism); ok {
 		n.SourceMaxParallelism = m.MaxParallelism()
 	}

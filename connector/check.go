@@ -12,3 +12,9 @@ type Checker interface {
 type SideBySide interface {
 	SideBySide() bool
 }
+
+// InProcess is implemented by sources and sinks that reach into the memory of the process that runs the program, such as a
+// Go channel. If it reports true the job is refused when worker processes are to run it, where that memory is another.
+type InProcess interface {
+	InProcess() bool
+}

@@ -16,6 +16,9 @@ type sink[T any] struct{ c chan<- T }
 // Name implements connector.Sink.
 func (s sink[T]) Name() string { return "channel" }
 
+// InProcess implements connector.InProcess.
+func (s sink[T]) InProcess() bool { return true }
+
 // Check implements connector.Checker.
 func (s sink[T]) Check() error {
 	if s.c == nil {

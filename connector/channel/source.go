@@ -22,6 +22,9 @@ func (s source[T]) Boundedness() connector.Boundedness { return connector.Unboun
 // MaxParallelism implements connector.MaxParallelism.
 func (s source[T]) MaxParallelism() int { return 1 }
 
+// InProcess implements connector.InProcess.
+func (s source[T]) InProcess() bool { return true }
+
 // Check implements connector.Checker.
 func (s source[T]) Check() error {
 	if s.c == nil {

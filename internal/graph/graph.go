@@ -60,6 +60,7 @@ type Node struct {
 	Stateful bool // keeps state that a snapshot holds: must have a Name or UID
 	Keyed    bool // needs each of its inputs keyed or broadcast, at least one keyed
 	Bounded  bool // sources: the input ends by itself
+	Local    bool // sources and sinks: works only in the process that runs the program
 
 	Chaining  Chaining
 	SlotGroup string // "" = the group of the inputs if they agree, else DefaultSlotGroup

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/weir-stream/weir"
+	"github.com/weir-stream/weir/connector/channel"
 	"github.com/weir-stream/weir/connector/print"
 )
 
@@ -17,7 +18,12 @@ import (
 const programEnv = "WEIR_SHAPES_DIR"
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(programEnv); dir != "" {
+	if dir := os.Getenv(programEnv); dir == "channel" {
+		weir.Main(func(env *weir.Env) error {
+			weir.From(env, "rows", channel.Source(make(chan int))).To("out", channel.Sink(make(chan int)))
+			return nil
+		})
+	} else if dir != "" {
 		weir.Main(func(env *weir.Env) error { return build(env, dir, env.Args()) })
 	}
 	os.Exit(m.Run())
@@ -126,6 +132,25 @@ func TestEveryShapeGivesTheSameRows(t *testing.T) {
 					compare(t, p.name, lines[p.name], first[p.name])
 				}
 			})
+		}
+	}
+}
+
+// A Go channel has its other end in one process only: a job that would wait for ever is refused.
+func TestChannelsAreRefusedInWorkers(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), exe, "--workers", "2")
+	c.Env = append(os.Environ(), programEnv+"=channel")
+	out, err := c.CombinedOutput()
+	if c.ProcessState.ExitCode() != 2 {
+		t.Errorf("exit code %d, %v, want 2", c.ProcessState.ExitCode(), err)
+	}
+	for _, want := range []string{`source "rows" (channel) cannot run in a worker process`, `sink "out" (channel)`, "shapes_test.go:"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("it does not say %s:\n%s", want, out)
 		}
 	}
 }

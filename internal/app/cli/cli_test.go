@@ -157,6 +157,11 @@ func TestExitCodes(t *testing.T) {
 		"bad program": {func(*config.Config, []string) (app.Program, bool, error) {
 			return app.Program{}, false, errors.New("no job")
 		}, nil, 2, "", "no job"},
+		"a channel in workers": {func(conf *config.Config, args []string) (app.Program, bool, error) {
+			prog, used, err := build(1, same)(conf, args)
+			prog.Graph.Nodes[0].Local = true
+			return prog, used, err
+		}, []string{"--workers", "2"}, 2, "", "leave --workers out"},
 		"explain":          {build(1, same), []string{"--explain"}, 0, "ones", ""},
 		"explain as JSON":  {build(1, same), []string{"--explain=json"}, 0, `"nodes"`, ""},
 		"a job that ends":  {build(1000, same), nil, 0, "", "prog: 1,000 rows read in "},

@@ -87,8 +87,24 @@ func Main(p *proc.Process, build Build) int {
 		return work(p, f, plan, child)
 	case f.Explain != "":
 		return explain(p, f.Explain, plan)
+	case f.Workers > 0:
+		if err := movable(program.Graph); err != nil {
+			return fail(p.Stderr, exitUsage, err)
+		}
 	}
 	return run(p, f, plan, screen)
+}
+
+// movable fails if an operator works only in this process.
+func movable(g *graph.Graph) error {
+	var bad []error
+	for _, n := range g.Nodes {
+		if n.Local {
+			bad = append(bad, fmt.Errorf("%v: %s %q (%s) cannot run in a worker process, whose memory is another: leave --workers out, or use one that works across processes",
+				n.Where, n.Kind, n.Name, n.Desc))
+		}
+	}
+	return errors.Join(bad...)
 }
 
 // garbage is how much may gather before it is collected, in percent of what lives: with the state in pages that hold no
