@@ -33,18 +33,18 @@ func (c *Coordinator) startDue() {
 		c.requests = c.requests[1:]
 		c.start(a, true)
 	}
-	if !c.hasEpoch() || !c.mayTrigger() {
-		return
-	}
-	if c.finalDue() {
-		if c.now >= c.finalAfter {
-			c.start(Asked{Purpose: event.PurposeCheckpoint}, false)
+	for c.hasEpoch() && c.mayTrigger() {
+		switch {
+		case c.finalDue():
+			if c.now < c.finalAfter {
+				return
+			}
+		case c.cfg.Interval > 0 && c.now >= max(c.next, c.pauseUntil):
+		default:
+			return
 		}
-		return
-	}
-	if c.cfg.Interval > 0 && c.now >= max(c.next, c.pauseUntil) {
-		c.start(Asked{Purpose: event.PurposeCheckpoint}, false)
 		c.next = c.now + c.cfg.Interval
+		c.start(Asked{Purpose: event.PurposeCheckpoint}, false)
 	}
 }
 
