@@ -161,6 +161,37 @@ func (b *bench) ready() (out []int) {
 	return out
 }
 
+// feed gives each channel some rows, then the barrier of an epoch, perhaps an end. It reports whether no channel omits the
+// barrier, as one does whose producer has given the epoch up.
+func (b *bench) feed(t *rapid.T, e int64, seen bool, ended []bool) (whole bool) {
+	whole = true
+	b.before[e] = make([]int, len(ended))
+	for ch := range ended {
+		if ended[ch] {
+			b.before[e][ch] = b.fed[ch]
+			continue
+		}
+		n := rapid.IntRange(0, 3).Draw(t, "rows")
+		b.fed[ch] += n
+		b.queues[ch] = append(b.queues[ch], make([]int64, n)...)
+		b.before[e][ch] = b.fed[ch]
+		if rapid.IntRange(0, 9).Draw(t, "omit") == 0 {
+			b.before[e][ch] = -1
+			whole = false
+		} else {
+			b.queues[ch] = append(b.queues[ch], e)
+			if seen && rapid.Bool().Draw(t, "seen") {
+				b.step(BarrierSeen{ch, b.barrier(e), b.switchAt[e]})
+			}
+		}
+		if rapid.IntRange(0, 5).Draw(t, "end") == 0 {
+			ended[ch] = true
+			b.queues[ch] = append(b.queues[ch], -1)
+		}
+	}
+	return whole
+}
+
 // checkAligner drives an Aligner through a random schedule and says which law broke.
 func checkAligner(t *rapid.T, tamper func([]AlignerCommand) []AlignerCommand) string {
 	kind := rapid.SampledFrom([]string{"aligned", "at-least-once", "unaligned", "switch"}).Draw(t, "kind")
@@ -201,29 +232,8 @@ func checkAligner(t *rapid.T, tamper func([]AlignerCommand) []AlignerCommand) st
 			b.switchAt[e] = b.now + time.Duration(rapid.IntRange(1, 4).Draw(t, "deadline"))
 		}
 		must[ids.Epoch(e)] = true
-		b.before[e] = make([]int, channels)
-		for ch := range channels {
-			if !ended[ch] {
-				n := rapid.IntRange(0, 3).Draw(t, "rows")
-				b.fed[ch] += n
-				b.queues[ch] = append(b.queues[ch], make([]int64, n)...)
-			}
-			b.before[e][ch] = b.fed[ch]
-			switch {
-			case ended[ch]:
-			case rapid.IntRange(0, 9).Draw(t, "omit") == 0:
-				b.before[e][ch] = -1
-				delete(must, ids.Epoch(e))
-			default:
-				b.queues[ch] = append(b.queues[ch], e)
-				if kind == "switch" && rapid.Bool().Draw(t, "seen") {
-					b.step(BarrierSeen{ch, b.barrier(e), b.switchAt[e]})
-				}
-			}
-			if !ended[ch] && rapid.IntRange(0, 5).Draw(t, "end") == 0 {
-				ended[ch] = true
-				b.queues[ch] = append(b.queues[ch], -1)
-			}
+		if !b.feed(t, e, kind == "switch", ended) {
+			delete(must, ids.Epoch(e))
 		}
 		drain(rapid.IntRange(0, 12).Draw(t, "polls"))
 		if rapid.IntRange(0, 5).Draw(t, "abort") == 0 {
