@@ -2,12 +2,16 @@
 // taskmanager), the data plane (exchange, task) and the plan (graph) at once, and hands to each what it needs of the others.
 //
 //	program.go     what the facade hands in, and the job graph that follows from it
+//	run.go         a job with its one worker in this process
+//	cluster.go     a job over worker processes: the coordinating side and the worker's side
 //	launch.go      taskmanager.Launcher: tasks, inboxes and outputs of one worker, out of the execution graph
+//	mesh.go        the connections of one worker to the others
 //	running.go     taskmanager.Running: the tasks of one worker while they run
 //	stuck.go       complaints about tasks that do not stop
 //	enumerators.go jobmanager.Enumerators: the splits of the plan's sources
-//	embedded.go    a job with its one worker in this process
-//	cluster.go     a job over worker processes: the coordinating side and the worker's side
+//	files.go       the file system that connectors see
+//	observed.go    metrics of a process and of a job, and where they are served
+//	reports.go     metrics of tasks and operators
 //	runner.go      how tests of jobs take the embedded cluster's place
 //	byhand.go      a job whose tasks a test moves by hand
 //	result.go      what is known of a job when it has ended

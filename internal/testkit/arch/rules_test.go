@@ -62,7 +62,7 @@ func wantFound(t *testing.T, found []string, fragments ...string) {
 func TestRulesBite(t *testing.T) {
 	m := toyModule(t, map[string]string{
 		"internal/leaf/leaf.go":   "package leaf\nimport _ \"example.com/m/internal/clock\"\n",
-		"internal/clock/doc.go":   "// Package clock.\npackage clock\nimport \"time\"\nvar _ = time.Now\n",
+		"internal/clock/doc.go":   "// Package clock. See doc.go, and gone.go.\npackage clock\nimport \"time\"\nvar _ = time.Now\n",
 		"internal/util/doc.go":    "// Package util.\npackage util\n",
 		"internal/graph/graph.go": "package graph\nimport (\n\"sync\"\nc \"time\"\n_ \"example.com/m/internal/mid\"\n)\nvar X sync.Mutex\nfunc f() { go f(); _ = c.Now() }\n",
 		"internal/mid/doc.go":     "// Package mid.\npackage mid\nimport (\n_ \"example.com/m/internal/clock\"\n_ \"example.com/x/y\"\n_ \"example.org/z\"\n)\n",
@@ -91,7 +91,8 @@ third example.com/x: connector/*
 	wantFound(t, checkWorld(m, b), "graph.go:8: time.Now")
 	wantFound(t, checkPure(m, b), "graph.go:3: sync", "graph.go:8: go in")
 	wantFound(t, checkNames(m), "internal/util: name the package")
-	wantFound(t, checkDocs(m), "internal/leaf: no doc.go", "internal/graph: no doc.go", "graph.go:7: X is exported")
+	wantFound(t, checkDocs(m), "internal/leaf: no doc.go", "internal/graph: no doc.go", "graph.go:7: X is exported",
+		"clock/doc.go:1: the package comment names gone.go")
 }
 
 func TestSizesBite(t *testing.T) {

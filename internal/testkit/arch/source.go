@@ -212,7 +212,8 @@ func checkNames(m *module) []string {
 	return found
 }
 
-// checkDocs wants a doc.go in each package (a program may say it in main.go) and a comment on each exported name.
+// checkDocs wants a doc.go in each package (a program may say it in main.go) that names no file which is gone, and a comment
+// on each exported name.
 func checkDocs(m *module) []string {
 	var found []string
 	for _, dir := range m.dirs() {
@@ -225,9 +226,25 @@ func checkDocs(m *module) []string {
 			base := path.Base(f.name)
 			documented = documented || f.ast.Doc != nil && (base == "doc.go" || base == "main.go" && f.ast.Name.Name == "main")
 			found = append(found, undocumented(m, f)...)
+			if f.ast.Doc != nil {
+				found = append(found, goneFiles(m, m.packages[dir], f)...)
+			}
 		}
 		if !documented {
 			found = append(found, fmt.Sprintf("%s: no doc.go with a package comment: purpose, invariants, lock order", dir))
+		}
+	}
+	return found
+}
+
+var goFile = regexp.MustCompile(`(^|[\s(,"])([a-z0-9_]+\.go)\b`)
+
+// goneFiles lists the files that the package comment in f names although they are not beside it.
+func goneFiles(m *module, p *pkg, f *file) (found []string) {
+	for _, match := range goFile.FindAllStringSubmatch(f.ast.Doc.Text(), -1) {
+		name := path.Join(path.Dir(f.name), match[2])
+		if !slices.ContainsFunc(p.files, func(f *file) bool { return f.name == name }) {
+			found = append(found, fmt.Sprintf("%s: the package comment names %s, which is not there", m.at(f.ast.Doc.Pos()), match[2]))
 		}
 	}
 	return found
