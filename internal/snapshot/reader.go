@@ -204,6 +204,7 @@ func (b *block) check(records []byte) error {
 
 func (b *block) each(records []byte, groups keygroup.Range, f func(*Entry) error) error {
 	p := cursor{rest: records}
+	var e Entry // one for all calls; what f does to it must not change the cursor
 	for len(p.rest) > 0 && p.next() {
 		if p.group < groups.From {
 			continue
@@ -211,7 +212,7 @@ func (b *block) each(records []byte, groups keygroup.Range, f func(*Entry) error
 		if p.group >= groups.To {
 			return nil
 		}
-		e := p.e
+		e = p.e
 		if err := f(&e); err != nil {
 			return err
 		}
