@@ -109,7 +109,7 @@ func (in *input[T]) fill() error {
 		in.hi += n
 		in.left -= int64(n)
 		if err != nil && err != io.EOF {
-			return fmt.Errorf("behind byte %d: %w", in.state.Pos+int64(in.hi-in.lo), err)
+			return fmt.Errorf("behind byte %d: %w", max(0, in.state.Pos)+int64(in.hi-in.lo), err)
 		}
 		if err == io.EOF {
 			in.last = true

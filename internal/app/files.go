@@ -2,6 +2,7 @@ package app
 
 import (
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -35,6 +36,10 @@ func (f files) Stat(name string) (connector.FileInfo, error) {
 	info, err := f.FS.Stat(name)
 	if err != nil {
 		return connector.FileInfo{}, err
+	}
+	if m := info.Mode(); !m.IsRegular() && !m.IsDir() {
+		// Its size says nothing: it would be taken for an empty file.
+		return connector.FileInfo{}, fmt.Errorf("%s is a device, pipe or socket (%v) and no regular file: read it with function.Source", name, m)
 	}
 	return infoOf(name, info), nil
 }

@@ -2,11 +2,13 @@ package proc
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/term"
@@ -80,13 +82,39 @@ func Self() *Process {
 		ReadFile:   os.ReadFile,
 		CreateFile: func(name string) (io.WriteCloser, error) { return os.Create(name) },
 		Interrupts: func(ctx context.Context) (context.Context, context.CancelFunc) {
-			ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-			context.AfterFunc(ctx, stop) // the next signal has its default effect again
-			return ctx, stop
+			ctx, cancel := context.WithCancelCause(ctx)
+			signals, over := make(chan os.Signal, 2), make(chan struct{})
+			signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+			go interrupted(signals, over, cancel, os.Exit)
+			var once sync.Once
+			return ctx, func() {
+				once.Do(func() {
+					signal.Stop(signals)
+					close(over)
+					cancel(context.Canceled)
+				})
+			}
 		},
 		Memory: func() int64 { return memory(os.ReadFile) },
 		Tune:   tune,
 		Exit:   os.Exit,
+	}
+}
+
+// interrupted cancels at the first signal and exits at the second. Leaving that one to the signal's default effect would not
+// do: a shell script starts what runs in its background with interrupts ignored.
+func interrupted(signals <-chan os.Signal, over <-chan struct{}, cancel context.CancelCauseFunc, exit func(int)) {
+	for n := 0; ; n++ {
+		select {
+		case s := <-signals:
+			if n > 0 {
+				exit(130)
+				return
+			}
+			cancel(fmt.Errorf("%v signal received", s))
+		case <-over:
+			return
+		}
 	}
 }
 
