@@ -95,3 +95,42 @@ func TestRidesByHour(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// A job that watches a folder reads files that come while it runs, each once, until its loop is left.
+func TestFilesThatComeLater(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name, rows string) {
+		t.Helper()
+		tmp := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(tmp, []byte("PickedUpAt,PickupZone,Distance\n"+rows), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(tmp, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("a.csv", "2024-03-01T12:00:10Z,first,1\n2024-03-01T12:00:11Z,second,1\n")
+	env := weir.NewEnv("watch").Parallelism(2)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var got []string
+	for r, err := range weir.From(env, "rides", file.CSV[ride](dir, file.Watch(10*time.Millisecond))).CollectErr(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, r.PickupZone)
+		switch len(got) {
+		case 2:
+			put("b.csv", "2024-03-01T12:00:12Z,third,1\n")
+		case 3:
+			put("c.csv", "2024-03-01T12:00:13Z,fourth,1\n")
+		}
+		if len(got) == 4 {
+			break
+		}
+	}
+	slices.Sort(got)
+	if want := []string{"first", "fourth", "second", "third"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
