@@ -17,7 +17,7 @@ var rewrite = flag.Bool("rewrite", false, "write docs/ops/config.md anew")
 
 const pageHead = `# Configuration
 
-Settings come from ` + "`weir.yaml`" + `, from ` + "`-D key=value`" + ` on the command line, and from the program; the later in this list wins. Keys may
+Settings come from the YAML file that ` + "`--config FILE`" + ` names (` + "`weir.yaml`" + ` by custom), from ` + "`-D key=value`" + ` on the command line, and from the program; the later in this list wins. Keys may
 be nested in the file. An unknown key or an invalid value is an error. Durations have a unit (10 ms, 3 min; a bare number
 counts milliseconds), sizes too (64 kb, in powers of 1024; a bare number counts bytes).
 
