@@ -106,7 +106,7 @@ type Aligner struct {
 	now     time.Duration
 	ended   []bool
 	current []*alignment // rising; at most one in the mode exactly-once
-	done    ids.Epoch    // the highest epoch that was cut or given up for a newer one
+	done    ids.Epoch    // nothing up to this epoch is of interest: it was cut, or gave way to a newer one
 	held    []Triggered  // wait for the epoch in front; a trigger comes beside the channels and does not replace it
 	aborted []ids.Epoch  // above done, before any barrier of theirs
 }
@@ -196,6 +196,10 @@ func (a *Aligner) enter(b event.Barrier, switchAt time.Duration) *alignment {
 		al := a.current[0]
 		a.giveUp(al)
 		a.pass(al.epoch())
+	}
+	if a.mode == ExactlyOnce {
+		// Older epochs stay over, also when this one is aborted: their barriers may have been passed over meanwhile.
+		a.pass(epoch - 1)
 	}
 	al := &alignment{barrier: b, switchAt: switchAt, got: make([]bool, len(a.ended)), blocked: make([]bool, len(a.ended))}
 	a.current = append(a.current, al)

@@ -438,7 +438,7 @@ func (b *books) before(e Event) {
 	case Reserved:
 		b.reserved = e.Through
 	case ManifestWritten:
-		b.written[e.Epoch] = b.writing[e.Epoch]
+		b.written[e.Epoch] = b.written[e.Epoch] || b.writing[e.Epoch]
 		delete(b.writing, e.Epoch)
 	case ManifestFailed:
 		delete(b.writing, e.Epoch)
