@@ -73,6 +73,7 @@ type panes[K, T, A, R, U any] struct {
 	time       int64      // the windows' own time: watermark, or processing time of the last firing
 	live       []*pane[A] // by rising start
 	free       []*paged.Table
+	expect     int              // keys of the last table that was taken back
 	merged     *accumulators[A] // scratch of fireMerged
 	slices     *slider[A]       // nil unless panes are combined incrementally
 	timer      func()           // cancels the processing-time timer
@@ -122,6 +123,10 @@ func (o *panes[K, T, A, R, U]) Open(ctx *operator.Context, out operator.Collecto
 	return nil
 }
 
+// freeTables bounds the empty tables that are kept. They hold no memory, but know how many keys they had: sliding windows
+// drop and make one for each pane.
+const freeTables = 128
+
 // newTable returns an empty table of accumulators.
 func (o *panes[K, T, A, R, U]) newTable() accumulators[A] {
 	a := accumulators[A]{codec: o.accs}
@@ -130,7 +135,7 @@ func (o *panes[K, T, A, R, U]) newTable() accumulators[A] {
 		o.free = o.free[:n-1]
 		return a
 	}
-	cfg := paged.Config{KeyWidth: o.keys.width, Blobs: o.accs != nil}
+	cfg := paged.Config{KeyWidth: o.keys.width, Blobs: o.accs != nil, Expect: o.expect}
 	if o.accs == nil {
 		cfg.ValueWidth = a.width()
 	}
@@ -141,7 +146,7 @@ func (o *panes[K, T, A, R, U]) newTable() accumulators[A] {
 // recycle takes a table back. Its memory returns to the pool of the process, from which the next pane takes it.
 func (o *panes[K, T, A, R, U]) recycle(a accumulators[A]) {
 	a.Reset()
-	if len(o.free) < 4 {
+	if len(o.free) < freeTables {
 		o.free = append(o.free, a.Table)
 		return
 	}
@@ -259,6 +264,9 @@ func (o *panes[K, T, A, R, U]) paneAt(span, last window.Window) *pane[A] {
 		return compare(p.span.Start, start)
 	})
 	if !found {
+		if i > 0 {
+			o.expect = o.live[i-1].accs.Len() // neighbours hold about as many keys
+		}
 		p := &pane[A]{span: span, last: last, over: o.cfg.Window.CleanupTime(last), accs: o.newTable()}
 		o.live = slices.Insert(o.live, i, p)
 	}
