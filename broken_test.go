@@ -2,6 +2,7 @@ package weir_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/weir-stream/weir/connector"
 	"github.com/weir-stream/weir/connector/blackhole"
 	"github.com/weir-stream/weir/connector/print"
+	"github.com/weir-stream/weir/connector/sequence"
 	"github.com/weir-stream/weir/connector/slice"
 	"github.com/weir-stream/weir/window"
 )
@@ -235,5 +237,19 @@ func TestPanicInConnector(t *testing.T) {
 	}
 	if err := run("split"); err == nil || !strings.Contains(err.Error(), "user.panic: parcels (1/1): panic: cannot add") {
 		t.Error(err)
+	}
+}
+
+// A tag for each value would cost a search and a batch each: it is refused, with what to do instead.
+func TestTooManySideOutputsAreRefused(t *testing.T) {
+	env := weir.NewEnv("tags")
+	weir.From(env, "numbers", sequence.Of(0, 2000)).
+		ProcessEach("tagged", func(ctx *weir.Context, n int64, _ weir.Out[int64]) error {
+			ctx.Side(weir.NewTag[int64](fmt.Sprint("tag ", n)), n)
+			return nil
+		}).To("out", blackhole.Sink[int64]())
+	_, err := env.Execute(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "more than 1000 side outputs") || !strings.Contains(err.Error(), `"tag 1000"`) {
+		t.Fatalf("error is %v", err)
 	}
 }

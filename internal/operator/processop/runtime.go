@@ -55,6 +55,9 @@ func (rt *Runtime) failed() error {
 // Now returns the processing time in ms.
 func (rt *Runtime) Now() int64 { return rt.Op.Now() }
 
+// sidesMax bounds the side outputs of one function, which are looked for one by one.
+const sidesMax = 1000
+
 // Side returns the outlet of a side output, made at the first call.
 func Side[V any](rt *Runtime, name string) *basic.Outlet[V] {
 	for i := range rt.sides {
@@ -66,6 +69,10 @@ func Side[V any](rt *Runtime, name string) *basic.Outlet[V] {
 			panic(errs.New(errs.CodeUserFunction, errs.ClassUser, rt.Op.Place(),
 				"side output %q takes rows of another type than %T: use one tag for each type", name, zero))
 		}
+	}
+	if len(rt.sides) == sidesMax {
+		panic(errs.New(errs.CodeLimit, errs.ClassUser, rt.Op.Place(),
+			"more than %d side outputs, the last one %q: a tag for each value is no side output; put the value into the row and use one tag", sidesMax, name))
 	}
 	o := basic.NewOutlet(basic.NewEmitter[V](rt.out, name, rt.Op.BatchRows), &rt.Moment)
 	rt.sides = append(rt.sides, sideOutput{name, o})
