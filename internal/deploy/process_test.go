@@ -255,17 +255,17 @@ func TestFailures(t *testing.T) {
 				}
 			}
 			s := mustStart(t, c.mode, c.cfg)
-			var killed time.Time
+			killed := make(chan time.Time, 1)
 			if c.kill != 0 {
 				go func() {
 					<-running
-					killed = time.Now()
+					killed <- time.Now()
 					syscall.Kill(s.fleet.PID("w2"), c.kill)
 				}()
 			}
 			res, err := s.master.Run(t.Context())
 			if c.kill != 0 {
-				t.Logf("failed %v after the signal: %v", time.Since(killed).Round(time.Millisecond), err)
+				t.Logf("failed %v after the signal: %v", time.Since(<-killed).Round(time.Millisecond), err)
 			}
 			if err == nil || res.Phase != "failed" || errs.CodeOf(err) != c.code {
 				t.Fatalf("%+v, %v", res, err)

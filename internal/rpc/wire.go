@@ -189,7 +189,9 @@ func (c *coder) int32(v *int32) {
 		c.fail("%d does not fit into 32 bits", x)
 		return
 	}
-	*v = int32(x)
+	if c.decode { // a message that is written may be read by others at the same time
+		*v = int32(x)
+	}
 }
 
 func (c *coder) uint8(v *uint8) {
@@ -214,7 +216,9 @@ func (c *coder) bool(v *bool) {
 		c.fail("a truth value of %d", x)
 		return
 	}
-	*v = x == 1
+	if c.decode {
+		*v = x == 1
+	}
 }
 
 func (c *coder) duration(v *time.Duration) { c.int64((*int64)(v)) }

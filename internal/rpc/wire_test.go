@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/weir-stream/weir/internal/errs"
@@ -101,4 +102,24 @@ func FuzzParseMessage(f *testing.F) {
 			t.Fatalf("%+v came back as %+v, %v", m.Body, again.Body, err)
 		}
 	})
+}
+
+// A master sends parts of one plan to all its workers at once: writing a message must leave it untouched. (The race detector
+// is what looks.)
+func TestMessageIsWrittenByManyAtOnce(t *testing.T) {
+	d := &rpc.Deploy{Self: 1, Workers: []rpc.WorkerAddr{{Worker: "w"}}, Placement: [][]int32{{0, 1}}, Attempt: 1, Options: []rpc.Option{{Key: "k"}}}
+	a := &rpc.SplitAssign{Splits: []rpc.Split{{ID: "s"}}, NoMore: true}
+	f := &rpc.Shutdown{Failure: errs.New("a.b", errs.ClassUser, "o", "m")}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for _, b := range []rpc.Body{d, a, f} {
+				rpc.AppendMessage(nil, rpc.Message{Body: b})
+			}
+		})
+	}
+	all.Wait()
+	if !a.NoMore || d.Placement[0][1] != 1 {
+		t.Error("writing has changed the message")
+	}
 }
