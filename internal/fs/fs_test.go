@@ -288,3 +288,22 @@ func TestFaultyTracesTheOrderOfPublishing(t *testing.T) {
 		t.Errorf("got %q, want %q", trace, want)
 	}
 }
+
+// POSIX, rename: if both names are links to one file, nothing is done.
+func TestRenameOverAnotherNameOfTheFile(t *testing.T) {
+	for name, f := range forms(t) {
+		t.Run(name, func(t *testing.T) {
+			a, b := path.Join(f.dir, "one"), path.Join(f.dir, "other")
+			w, err := f.fsys.Create(a)
+			must(t, err)
+			must(t, w.Close())
+			must(t, f.fsys.Link(a, b))
+			must(t, f.fsys.Rename(a, b))
+			for _, n := range []string{a, b} {
+				if _, err := f.fsys.Stat(n); err != nil {
+					t.Errorf("%s is gone: %v", n, err)
+				}
+			}
+		})
+	}
+}

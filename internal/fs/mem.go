@@ -184,6 +184,8 @@ func (m *Mem) rename(from, to string) error {
 	case target == nil:
 	case target.dir:
 		return ErrExist
+	case target == n:
+		return nil // two names of one file: POSIX leaves both
 	case n.dir:
 		return errNotDir
 	}
