@@ -67,8 +67,8 @@ var (
 
 // Core returns the options of the engine. The slice is the caller's.
 func Core() []Any {
-	return []Any{JobName, Parallelism, OperatorChaining, BufferTimeout, BufferTimeoutEnabled, BatchRows, AutoWatermarkInterval,
+	return append(fault(), JobName, Parallelism, OperatorChaining, BufferTimeout, BufferTimeoutEnabled, BatchRows, AutoWatermarkInterval,
 		TaskCancelInterval, TaskCancelTimeout, ProcessMemory,
 		HeartbeatInterval, HeartbeatTimeout, MetricsAddress, MetricsDelimiter, MetricsScopeJobManager, MetricsScopeJobManagerJob,
-		MetricsScopeTaskManager, MetricsScopeTaskManagerJob, MetricsScopeTask, MetricsScopeOperator, LogLevel}
+		MetricsScopeTaskManager, MetricsScopeTaskManagerJob, MetricsScopeTask, MetricsScopeOperator, LogLevel)
 }
