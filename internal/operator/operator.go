@@ -117,11 +117,6 @@ type Mailbox interface {
 	Post(f func() error) bool
 }
 
-// Snapshotter is implemented by operators with state. Snapshot is the synchronous cut.
-type Snapshotter interface {
-	Snapshot(b event.Barrier) error
-}
-
 // SourceStatus is what a source's Step found.
 type SourceStatus uint8
 
@@ -213,6 +208,10 @@ type Context struct {
 	// OpenState opens the operator's keyed state backend, at most once, in Open. The backend holds the key groups of this
 	// subtask. The operator closes it in Close.
 	OpenState func(keyWidth int) (statebackend.Keyed, error)
+	// AddKeyed registers keyed state outside the backend, in Open. The task cuts and loads it with the rest.
+	AddKeyed func(p KeyedPart)
+	// Restored is what an earlier run has left, nil if the job starts from nothing. Keyed state is loaded by the task.
+	Restored *Restored
 	// FS is the job's file system.
 	FS connector.FileSystem
 	// Clock is the processing time, for connectors.

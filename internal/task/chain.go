@@ -350,7 +350,7 @@ func (l *link) barrier(b event.Barrier) error {
 	}
 	if s, ok := l.op.(operator.Snapshotter); ok && b.Purpose != event.PurposeFlush {
 		above := l.t.enter(l)
-		err := s.Snapshot(b)
+		err := s.Snapshot(&operator.Cut{Barrier: b})
 		l.t.current = above
 		if err != nil {
 			return l.failed(err, "snapshot of epoch %d failed", b.Epoch)

@@ -89,7 +89,7 @@ func (p *probe) Flush() error {
 	}
 	return nil
 }
-func (p *probe) Snapshot(b event.Barrier) error { return p.at("snapshot", "%d", b.Epoch) }
+func (p *probe) Snapshot(c *operator.Cut) error { return p.at("snapshot", "%d", c.Barrier.Epoch) }
 func (p *probe) Close() error {
 	p.closed++
 	return p.at("close", "")

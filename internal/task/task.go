@@ -54,6 +54,10 @@ type Config struct {
 	Log *slog.Logger
 	// OpenState opens the keyed state backend of an operator.
 	OpenState func(statebackend.Config) (statebackend.Keyed, error)
+	// Checkpoints says how the task takes part in checkpoints; the zero value takes part in none.
+	Checkpoints Checkpoints
+	// Restore returns what the i-th operator of the chain is restored from, nil if the job starts from nothing. May be nil.
+	Restore func(op int) (*OpRestore, error)
 	// FS is handed to the operators.
 	FS connector.FileSystem
 	// Side carries payloads of an operator of the chain to the process that started the job. May be nil.

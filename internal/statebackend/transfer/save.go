@@ -13,7 +13,7 @@ import (
 
 // Visit sees one unit of state; its slices are borrowed. user is nil except for the entries of maps and for timers.
 // It returns false to end the visit.
-type Visit func(key statebackend.Key, ns, user, value []byte) bool
+type Visit = statebackend.Visit
 
 // Source is one state to be saved.
 type Source struct {
