@@ -1,7 +1,5 @@
 package rpc
 
-import "github.com/weir-stream/weir/internal/ids"
-
 // This file lists the fields of every message in the order of the wire; docs/format/control.md says the same in words.
 
 func (m *Message) code(c *coder) {
@@ -65,12 +63,32 @@ func (b *Side) code(c *coder) {
 func (*Heartbeat) code(*coder) {}
 
 func (b *TaskStacks) code(c *coder) {
-	list(c, &b.Tasks, 3, func(t *ids.TaskID) { c.task(t) })
+	c.tasks(&b.Tasks)
 	c.duration(&b.Waited)
 	c.string(&b.Stacks)
 }
 
 func (b *Goodbye) code(c *coder) { c.string(&b.Reason) }
+
+func (b *CheckpointAck) code(c *coder) {
+	c.task(&b.Task)
+	c.uint64((*uint64)(&b.Epoch))
+	c.bytes(&b.Part)
+	c.int64(&b.Size)
+	c.int64(&b.Written)
+	c.int64(&b.InFlight)
+	c.duration(&b.Aligned)
+	c.duration(&b.Cut)
+	c.duration(&b.Stored)
+}
+
+func (b *CheckpointDecline) code(c *coder) {
+	c.task(&b.Task)
+	c.uint64((*uint64)(&b.Epoch))
+	c.failure(&b.Failure)
+}
+
+func (b *TaskDrained) code(c *coder) { c.task(&b.Task) }
 
 func (b *Deploy) code(c *coder) {
 	c.int32(&b.Self)
@@ -87,6 +105,8 @@ func (b *Deploy) code(c *coder) {
 		c.string(&o.Value)
 	})
 	c.bytes(&b.Secret)
+	c.string(&b.Restore.Dir)
+	c.string(&b.Restore.Manifest)
 }
 
 func (*Start) code(*coder) {}
@@ -116,3 +136,23 @@ func (b *SideAck) code(c *coder) {
 func (b *Cancel) code(c *coder) { c.string(&b.Reason) }
 
 func (b *Shutdown) code(c *coder) { c.failure(&b.Failure) }
+
+func (b *CheckpointTrigger) code(c *coder) {
+	c.uint64((*uint64)(&b.Epoch))
+	c.uint8(&b.Purpose)
+	c.bool(&b.Unaligned)
+	c.bool(&b.Drain)
+	c.duration(&b.SwitchIn)
+	c.tasks(&b.Tasks)
+}
+
+func (b *CheckpointAbort) code(c *coder) {
+	c.uint64((*uint64)(&b.Epoch))
+	c.tasks(&b.Tasks)
+}
+
+func (b *CheckpointComplete) code(c *coder) {
+	c.uint64((*uint64)(&b.Epoch))
+	c.bool(&b.Stop)
+	c.tasks(&b.Tasks)
+}

@@ -146,6 +146,29 @@ type (
 	Goodbye struct {
 		Reason string
 	}
+	// CheckpointAck says that a task's part of an epoch is durable.
+	CheckpointAck struct {
+		Task  ids.TaskID
+		Epoch ids.Epoch
+		// Part is the task's part of the manifest, opaque to the control plane.
+		Part []byte
+		// Size is the bytes of the task's state in the epoch, Written those that were new in storage, InFlight those of rows
+		// that the barrier has overtaken.
+		Size, Written, InFlight int64
+		// Aligned is how long the task waited for barriers, Cut how long it stood still, Stored how long the upload took.
+		Aligned, Cut, Stored time.Duration
+	}
+	// CheckpointDecline says that a task has no part of an epoch and will have none.
+	CheckpointDecline struct {
+		Task    ids.TaskID
+		Epoch   ids.Epoch
+		Failure *errs.Error
+	}
+	// TaskDrained says that a task is at the end of its input and waits for the completion of an epoch that is triggered
+	// from now on.
+	TaskDrained struct {
+		Task ids.TaskID
+	}
 )
 
 // OpMetrics are the figures of one operator in one task.
@@ -179,6 +202,8 @@ type (
 		Options []Option
 		// Secret is what workers prove to each other on data connections; it is drawn anew for each job.
 		Secret []byte
+		// Restore is what the tasks start from.
+		Restore Restore
 	}
 	// Start lets all tasks of the deployment run: every worker has said Deployed.
 	Start struct{}
@@ -210,11 +235,41 @@ type (
 	Cancel struct {
 		Reason string
 	}
+	// CheckpointTrigger starts an epoch at tasks that no barrier would reach otherwise.
+	CheckpointTrigger struct {
+		Epoch ids.Epoch
+		// Purpose is an event.Purpose.
+		Purpose uint8
+		// Unaligned, Drain: see event.Barrier and checkpoint.Trigger.
+		Unaligned, Drain bool
+		// SwitchIn is the time from the receipt of the message until an aligned epoch turns unaligned; 0 is never.
+		SwitchIn time.Duration
+		Tasks    []ids.TaskID
+	}
+	// CheckpointAbort says that an epoch was given up.
+	CheckpointAbort struct {
+		Epoch ids.Epoch
+		Tasks []ids.TaskID
+	}
+	// CheckpointComplete says that an epoch, and with it everything before, is durable: sinks commit. Stop: the tasks end.
+	CheckpointComplete struct {
+		Epoch ids.Epoch
+		Stop  bool
+		Tasks []ids.TaskID
+	}
 	// Shutdown ends the worker. With a Failure the worker was refused, and says so where it can.
 	Shutdown struct {
 		Failure *errs.Error
 	}
 )
+
+// Restore names a complete checkpoint or savepoint. The zero value is the start from nothing.
+type Restore struct {
+	// Dir is the directory of the store that holds it; "" is the job's own.
+	Dir string
+	// Manifest is the name of the manifest's object in the store; "" starts from nothing.
+	Manifest string
+}
 
 // Tasks lists the tasks that Deploy gives to its receiver, by vertex, then subtask.
 func (b *Deploy) Tasks() []ids.TaskID {

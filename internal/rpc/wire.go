@@ -12,7 +12,7 @@ import (
 
 // wireVersion is the first byte of every message. Master and workers are of one version, so a change of the encoding needs
 // no more than a new number here: the other side then says so instead of misreading.
-const wireVersion = 1
+const wireVersion = 2
 
 // messageBytesMax bounds one encoded message. Payloads are far smaller (rpc.Side is cut by its producer); the largest
 // messages are a Deploy (4 bytes a task, some 60 a worker) and TaskStacks.
@@ -22,44 +22,56 @@ const messageBytesMax = 16 << 20
 type kind uint8
 
 const (
-	kindHello          kind = 1
-	kindDeployed       kind = 2
-	kindDeployFailed   kind = 3
-	kindTaskPhase      kind = 4
-	kindSplitRequest   kind = 5
-	kindSourceProgress kind = 6
-	kindMetrics        kind = 7
-	kindSide           kind = 8
-	kindHeartbeat      kind = 9
-	kindTaskStacks     kind = 10
-	kindGoodbye        kind = 11
-	kindDeploy         kind = 32
-	kindStart          kind = 33
-	kindSplitAssign    kind = 34
-	kindAlignTo        kind = 35
-	kindSideAck        kind = 36
-	kindCancel         kind = 37
-	kindShutdown       kind = 38
+	kindHello              kind = 1
+	kindDeployed           kind = 2
+	kindDeployFailed       kind = 3
+	kindTaskPhase          kind = 4
+	kindSplitRequest       kind = 5
+	kindSourceProgress     kind = 6
+	kindMetrics            kind = 7
+	kindSide               kind = 8
+	kindHeartbeat          kind = 9
+	kindTaskStacks         kind = 10
+	kindGoodbye            kind = 11
+	kindCheckpointAck      kind = 12
+	kindCheckpointDecline  kind = 13
+	kindTaskDrained        kind = 14
+	kindDeploy             kind = 32
+	kindStart              kind = 33
+	kindSplitAssign        kind = 34
+	kindAlignTo            kind = 35
+	kindSideAck            kind = 36
+	kindCancel             kind = 37
+	kindShutdown           kind = 38
+	kindCheckpointTrigger  kind = 39
+	kindCheckpointAbort    kind = 40
+	kindCheckpointComplete kind = 41
 )
 
-func (*Hello) kind() kind          { return kindHello }
-func (*Deployed) kind() kind       { return kindDeployed }
-func (*DeployFailed) kind() kind   { return kindDeployFailed }
-func (*TaskPhase) kind() kind      { return kindTaskPhase }
-func (*SplitRequest) kind() kind   { return kindSplitRequest }
-func (*SourceProgress) kind() kind { return kindSourceProgress }
-func (*Metrics) kind() kind        { return kindMetrics }
-func (*Side) kind() kind           { return kindSide }
-func (*Heartbeat) kind() kind      { return kindHeartbeat }
-func (*TaskStacks) kind() kind     { return kindTaskStacks }
-func (*Goodbye) kind() kind        { return kindGoodbye }
-func (*Deploy) kind() kind         { return kindDeploy }
-func (*Start) kind() kind          { return kindStart }
-func (*SplitAssign) kind() kind    { return kindSplitAssign }
-func (*AlignTo) kind() kind        { return kindAlignTo }
-func (*SideAck) kind() kind        { return kindSideAck }
-func (*Cancel) kind() kind         { return kindCancel }
-func (*Shutdown) kind() kind       { return kindShutdown }
+func (*Hello) kind() kind              { return kindHello }
+func (*Deployed) kind() kind           { return kindDeployed }
+func (*DeployFailed) kind() kind       { return kindDeployFailed }
+func (*TaskPhase) kind() kind          { return kindTaskPhase }
+func (*SplitRequest) kind() kind       { return kindSplitRequest }
+func (*SourceProgress) kind() kind     { return kindSourceProgress }
+func (*Metrics) kind() kind            { return kindMetrics }
+func (*Side) kind() kind               { return kindSide }
+func (*Heartbeat) kind() kind          { return kindHeartbeat }
+func (*TaskStacks) kind() kind         { return kindTaskStacks }
+func (*Goodbye) kind() kind            { return kindGoodbye }
+func (*CheckpointAck) kind() kind      { return kindCheckpointAck }
+func (*CheckpointDecline) kind() kind  { return kindCheckpointDecline }
+func (*TaskDrained) kind() kind        { return kindTaskDrained }
+func (*Deploy) kind() kind             { return kindDeploy }
+func (*Start) kind() kind              { return kindStart }
+func (*SplitAssign) kind() kind        { return kindSplitAssign }
+func (*AlignTo) kind() kind            { return kindAlignTo }
+func (*SideAck) kind() kind            { return kindSideAck }
+func (*Cancel) kind() kind             { return kindCancel }
+func (*Shutdown) kind() kind           { return kindShutdown }
+func (*CheckpointTrigger) kind() kind  { return kindCheckpointTrigger }
+func (*CheckpointAbort) kind() kind    { return kindCheckpointAbort }
+func (*CheckpointComplete) kind() kind { return kindCheckpointComplete }
 
 // newBody returns an empty body of a kind, nil if there is none.
 func newBody(k kind) Body {
@@ -86,6 +98,12 @@ func newBody(k kind) Body {
 		return new(TaskStacks)
 	case kindGoodbye:
 		return new(Goodbye)
+	case kindCheckpointAck:
+		return new(CheckpointAck)
+	case kindCheckpointDecline:
+		return new(CheckpointDecline)
+	case kindTaskDrained:
+		return new(TaskDrained)
 	case kindDeploy:
 		return new(Deploy)
 	case kindStart:
@@ -100,6 +118,12 @@ func newBody(k kind) Body {
 		return new(Cancel)
 	case kindShutdown:
 		return new(Shutdown)
+	case kindCheckpointTrigger:
+		return new(CheckpointTrigger)
+	case kindCheckpointAbort:
+		return new(CheckpointAbort)
+	case kindCheckpointComplete:
+		return new(CheckpointComplete)
 	}
 	return nil
 }
@@ -273,6 +297,8 @@ func (c *coder) task(v *ids.TaskID) {
 	c.int32(&v.Subtask)
 	c.int32(&v.Attempt)
 }
+
+func (c *coder) tasks(v *[]ids.TaskID) { list(c, v, 3, c.task) }
 
 func (c *coder) op(v *OpRef) {
 	c.task(&v.Task)

@@ -43,10 +43,12 @@ func TestWireBytes(t *testing.T) {
 		body rpc.Body
 		want string
 	}{
-		{"start: no fields", &rpc.Start{}, "0121" + "aa0000000000000000000000000000bb" + "ac02" + "01"},
-		{"align to: zigzag numbers", &rpc.AlignTo{Vertex: 1, Op: 0, Max: -3, Slowest: -1, SlowestMax: 64}, "0123" + "aa0000000000000000000000000000bb" + "ac02" + "01" + "02" + "00" + "05" + "01" + "8001"},
+		{"start: no fields", &rpc.Start{}, "0221" + "aa0000000000000000000000000000bb" + "ac02" + "01"},
+		{"align to: zigzag numbers", &rpc.AlignTo{Vertex: 1, Op: 0, Max: -3, Slowest: -1, SlowestMax: 64}, "0223" + "aa0000000000000000000000000000bb" + "ac02" + "01" + "02" + "00" + "05" + "01" + "8001"},
 		{"shutdown with a failure", &rpc.Shutdown{Failure: errs.New("a.b", errs.ClassUser, "o", "m")},
-			"0126" + "aa0000000000000000000000000000bb" + "ac02" + "01" + "01" + "03612e62" + "04" + "016f" + "016d"},
+			"0226" + "aa0000000000000000000000000000bb" + "ac02" + "01" + "01" + "03612e62" + "04" + "016f" + "016d"},
+		{"trigger: uvarint epoch, flags, tasks", &rpc.CheckpointTrigger{Epoch: 200, Purpose: 1, Drain: true, SwitchIn: 3, Tasks: []ids.TaskID{{Vertex: 2, Subtask: 1, Attempt: 4}}},
+			"0227" + "aa0000000000000000000000000000bb" + "ac02" + "01" + "c801" + "01" + "00" + "01" + "06" + "01" + "040208"},
 	} {
 		got := hex.EncodeToString(rpc.AppendMessage(nil, rpc.Message{Job: job, Generation: 300, Term: 1, Body: c.body}))
 		if got != c.want {

@@ -35,7 +35,7 @@ func Samples() []rpc.Message {
 		&rpc.TaskStacks{Tasks: []ids.TaskID{task}, Waited: time.Minute, Stacks: "goroutine 1"},
 		&rpc.Goodbye{Reason: "end"},
 		&rpc.Deploy{Self: 1, Workers: []rpc.WorkerAddr{{Worker: "w1", DataAddr: "a:1"}, {Worker: "w2", DataAddr: "a:2"}}, Placement: [][]int32{{0, 1}, nil, {1}},
-			Attempt: 2, Options: []rpc.Option{{Key: "k", Value: "v"}}, Secret: []byte{7, 0}},
+			Attempt: 2, Options: []rpc.Option{{Key: "k", Value: "v"}}, Secret: []byte{7, 0}, Restore: rpc.Restore{Dir: "/sp/1", Manifest: "job/manifests/7"}},
 		&rpc.Start{},
 		&rpc.SplitAssign{Source: op, Splits: []rpc.Split{{ID: "file:0", State: []byte{0, 1}}, {ID: "file:1"}}, NoMore: true},
 		&rpc.AlignTo{Vertex: 3, Op: 4, Max: -5, Slowest: -1, SlowestMax: 1 << 60},
@@ -43,6 +43,12 @@ func Samples() []rpc.Message {
 		&rpc.Cancel{Reason: "asked"},
 		&rpc.Shutdown{Failure: failure},
 		&rpc.Shutdown{},
+		&rpc.CheckpointTrigger{Epoch: 1 << 40, Purpose: 3, Unaligned: true, Drain: true, SwitchIn: time.Second, Tasks: []ids.TaskID{task, {Vertex: 1}}},
+		&rpc.CheckpointAbort{Epoch: 9, Tasks: []ids.TaskID{task}},
+		&rpc.CheckpointComplete{Epoch: 9, Stop: true, Tasks: []ids.TaskID{task}},
+		&rpc.CheckpointAck{Task: task, Epoch: 9, Part: []byte{1, 0, 2}, Size: 10, Written: 5, InFlight: 1, Aligned: time.Millisecond, Cut: time.Microsecond, Stored: time.Second},
+		&rpc.CheckpointDecline{Task: task, Epoch: 9, Failure: failure},
+		&rpc.TaskDrained{Task: task},
 	}
 	var out []rpc.Message
 	for _, b := range bodies {
