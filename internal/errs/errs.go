@@ -60,6 +60,8 @@ const (
 	CodeCorrupt         Code = "data.corrupt"
 	CodeSchema          Code = "state.schema"
 	CodeLimit           Code = "limit.exceeded"
+	// CodeFenced: another process leads the job now, and what this one still writes must not count.
+	CodeFenced Code = "leader.fenced"
 )
 
 // Error is an error with a code, a class and the place where it happened.
