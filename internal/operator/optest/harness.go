@@ -48,6 +48,13 @@ type Harness struct {
 	timers []*timer
 	seq    int
 	mails  []func() error
+
+	backend   statebackend.Keyed // nil until the operator opens its state
+	keyWidth  int                // of its state, -1 if it has none
+	parts     []operator.KeyedPart
+	unread    []*Snapshot // cuts that nobody has read yet
+	epoch     uint64
+	watermark int64
 }
 
 type timer struct {
@@ -59,7 +66,7 @@ type timer struct {
 
 // New returns a harness for op with subtask 0 of 1, at processing time 0.
 func New(op operator.Operator) *Harness {
-	h := &Harness{Op: op, side: map[string][]event.Batch{}, clk: clock.NewVirtual(time.UnixMilli(0))}
+	h := &Harness{Op: op, side: map[string][]event.Batch{}, clk: clock.NewVirtual(time.UnixMilli(0)), keyWidth: -1, watermark: event.NoTime}
 	h.Backend = func(c statebackend.Config) (statebackend.Keyed, error) {
 		return paged.NewBackend(c, &paged.Pool{}), nil
 	}
@@ -72,10 +79,9 @@ func New(op operator.Operator) *Harness {
 		EmitWatermark: func(t int64) error { h.Watermarks = append(h.Watermarks, t); return nil },
 		EmitIdle:      func(idle bool) error { h.Idles = append(h.Idles, idle); return nil },
 		SideWanted:    func(string) bool { return true },
-		OpenState: func(keyWidth int) (statebackend.Keyed, error) {
-			return h.Backend(statebackend.Config{KeyWidth: keyWidth})
-		},
-		Side: func(p []byte) error { h.Payloads = append(h.Payloads, slices.Clone(p)); return nil },
+		OpenState:     h.openState,
+		AddKeyed:      func(p operator.KeyedPart) { h.parts = append(h.parts, p) },
+		Side:          func(p []byte) error { h.Payloads = append(h.Payloads, slices.Clone(p)); return nil },
 	}
 	return h
 }
@@ -122,8 +128,17 @@ func (h *Harness) RunMails() error {
 	return nil
 }
 
+func (h *Harness) openState(keyWidth int) (statebackend.Keyed, error) {
+	b, err := h.Backend(statebackend.Config{KeyWidth: keyWidth, Groups: h.groups()})
+	h.backend, h.keyWidth = b, keyWidth
+	return b, err
+}
+
 // Watermark brings event time to the operator.
-func (h *Harness) Watermark(t int64) error { return h.Op.Watermark(t) }
+func (h *Harness) Watermark(t int64) error {
+	h.watermark = t
+	return h.Op.Watermark(t)
+}
 
 // Advance moves the processing time to t (ms) and fires the timers that become due on the way, in order.
 func (h *Harness) Advance(t int64) error {
@@ -182,6 +197,7 @@ func (h *Harness) End(inputs int) error {
 	if err := h.Flush(); err != nil {
 		return err
 	}
+	h.readCuts()
 	return h.Op.Close()
 }
 
