@@ -3,6 +3,7 @@ package snapshot
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -19,32 +20,84 @@ func (m *Manifest) check() error {
 		return corrupt("the manifest has the unknown purpose %q", m.Purpose)
 	case m.KeyGroups != keygroup.Count:
 		return corrupt("the manifest counts %d key groups, this program %d", m.KeyGroups, keygroup.Count)
-	case !utf8.ValidString(m.Plan):
-		return corrupt("the plan's fingerprint is not UTF-8")
+	case !utf8.ValidString(m.Plan) || !utf8.ValidString(m.JobName) || !utf8.ValidString(m.Place):
+		return corrupt("the plan's fingerprint, the job's name or the place is not UTF-8")
+	case m.Created < 0:
+		return corrupt("the manifest was written before 1970")
 	}
-	operators := map[string]bool{}
+	operators := map[string]*Operator{}
 	for i := range m.Operators {
 		o := &m.Operators[i]
 		if err := o.check(); err != nil {
 			return err
 		}
-		if operators[o.Name] {
+		if operators[o.Name] != nil {
 			return corrupt("two operators are called %q", o.Name)
 		}
-		operators[o.Name] = true
+		operators[o.Name] = o
 	}
-	objects := map[string]bool{}
+	objects := map[string]*Object{}
 	for i := range m.Objects {
 		o := &m.Objects[i]
-		switch {
-		case !goodName(o.Name) || objects[o.Name]:
+		if !goodName(o.Name) || objects[o.Name] != nil {
 			return corrupt("the object %q is listed twice or badly named", o.Name)
-		case !operators[o.Operator]:
-			return corrupt("the object %q is of the operator %q, which is not listed", o.Name, o.Operator)
-		case o.Size < 0 || o.Entries < 0 || o.RawBytes < 0 || o.From > o.To || o.To > keygroup.Count:
-			return corrupt("the object %q has impossible figures", o.Name)
 		}
-		objects[o.Name] = true
+		of := operators[o.Operator]
+		if of == nil {
+			return corrupt("the object %q is of the operator %q, which is not listed", o.Name, o.Operator)
+		}
+		if err := o.check(of); err != nil {
+			return err
+		}
+		objects[o.Name] = o
+	}
+	for i := range m.Operators {
+		if err := m.Operators[i].checkBlobs(objects); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *Object) check(of *Operator) error {
+	if o.Size < 0 || o.Entries < 0 || o.RawBytes < 0 || o.From > o.To || o.To > keygroup.Count || o.Subtask < 0 || o.Subtask >= keygroup.Count {
+		return corrupt("the object %q has impossible figures", o.Name)
+	}
+	switch o.Kind {
+	case ObjectEntries, ObjectDelta:
+	case ObjectRows, ObjectBlobs:
+		if o.States != nil || o.Subtask >= of.Parallelism {
+			return corrupt("the object %q has states, or is of subtask %d of %d", o.Name, o.Subtask, of.Parallelism)
+		}
+	default:
+		return corrupt("the object %q has the unknown kind %q", o.Name, o.Kind)
+	}
+	if o.States != nil && len(o.States) == 0 {
+		return corrupt("the object %q lists no state", o.Name)
+	}
+	for _, id := range o.States {
+		if !slices.ContainsFunc(of.States, func(s State) bool { return s.ID == id }) {
+			return corrupt("the object %q has the state %d, which the operator does not", o.Name, id)
+		}
+	}
+	return nil
+}
+
+// checkBlobs looks at what lies in objects.
+func (o *Operator) checkBlobs(objects map[string]*Object) error {
+	for i := range o.Blobs {
+		b := &o.Blobs[i]
+		if b.Object == "" {
+			if b.Offset != 0 || b.Length != 0 {
+				return corrupt("operator %q: blob %q has a place in no object", o.Name, b.Name)
+			}
+			continue
+		}
+		in := objects[b.Object]
+		if in == nil || in.Kind != ObjectBlobs || in.Operator != o.Name || b.Data != nil ||
+			b.Offset < 0 || b.Length < 0 || b.Offset > in.Size-b.Length {
+			return corrupt("operator %q: blob %q is not in the object %q", o.Name, b.Name, b.Object)
+		}
 	}
 	return nil
 }
@@ -64,10 +117,6 @@ func (o *Operator) check() error {
 			return bad("finished subtasks %d", s)
 		}
 	}
-	type named struct {
-		name    string
-		subtask int
-	}
 	states, numbers := map[string]bool{}, map[uint32]bool{}
 	for i := range o.States {
 		s := &o.States[i]
@@ -81,7 +130,7 @@ func (o *Operator) check() error {
 		}
 		states[s.Name], numbers[s.ID] = true, true
 	}
-	splits, blobs := map[string]bool{}, map[named]bool{}
+	splits := map[string]bool{}
 	for i := range o.Positions {
 		p := &o.Positions[i]
 		if !utf8.ValidString(p.Split) || splits[p.Split] || p.Subtask < 0 || p.Subtask >= o.Parallelism {
@@ -91,11 +140,9 @@ func (o *Operator) check() error {
 	}
 	for i := range o.Blobs {
 		b := &o.Blobs[i]
-		n := named{b.Name, b.Subtask}
-		if !utf8.ValidString(b.Name) || blobs[n] || b.Subtask < -1 || b.Subtask >= o.Parallelism {
-			return bad("blob %q of subtask %d is listed twice or impossible", b.Name, b.Subtask)
+		if !utf8.ValidString(b.Name) || b.Subtask < -1 || b.Subtask >= o.Parallelism {
+			return bad("blob %q of subtask %d is impossible", b.Name, b.Subtask)
 		}
-		blobs[n] = true
 	}
 	return nil
 }
@@ -152,11 +199,12 @@ func (m *Manifest) Verify(size func(name string) (int64, error)) error {
 		len(problems)-min(more, 1)+more, len(m.Objects))
 }
 
-// Overlapping returns the objects of an operator that may have entries of the groups, in the order of the manifest.
+// Overlapping returns the objects of an operator that may have entries of the groups, in the order of the manifest, which
+// is that of their application.
 func (m *Manifest) Overlapping(operator string, groups keygroup.Range) []Object {
 	var out []Object
 	for _, o := range m.Objects {
-		if o.Operator == operator && o.Groups().Intersect(groups).Len() > 0 {
+		if o.Operator == operator && (o.Kind == ObjectEntries || o.Kind == ObjectDelta) && o.Groups().Intersect(groups).Len() > 0 {
 			out = append(out, o)
 		}
 	}

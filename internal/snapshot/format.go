@@ -7,8 +7,9 @@ import (
 	"github.com/weir-stream/weir/internal/keygroup"
 )
 
-// Version is the version of data objects and manifests that this program writes. It reads all from 1 to it.
-const Version = 1
+// Version is the highest version of data objects and manifests that this program writes. It reads all from 1 to it. What
+// it writes says the lowest version that can hold it, so that older programs read what they can.
+const Version = 2
 
 const (
 	magicHead   = "WEIRSNAP"
@@ -33,7 +34,9 @@ const (
 	flagHash                // the hash follows, because it is not that of the key's bytes
 	flagSame                // group, state, hash, key and namespace are those of the record before
 	flagUserKey             // a user key follows
+	flagRemoved             // version 2: the unit is gone; no value follows
 	flagsKnown  = 1<<iota - 1
+	flagsOf1    = flagRemoved - 1
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -50,6 +53,9 @@ type Entry struct {
 	// UserKey is the key of a map's entry, or the time of a timer; else nil. Empty and nil differ.
 	UserKey []byte
 	Value   []byte
+	// Removed, in a delta only, says that what objects before this one hold is gone: of a map with a user key that entry, else
+	// everything of the key and namespace. Value is nil.
+	Removed bool
 }
 
 // Group returns the key group.

@@ -40,7 +40,8 @@ const (
 // Manifest is the whole description of one checkpoint or savepoint: with it and the objects it lists, a job goes on. All
 // names of objects are relative to the place that the manifest is for, so the whole can be moved.
 //
-// The fields are those of the encoded form, in its order. A field is never renamed, and a new one raises Version.
+// The fields are those of the encoded form, in its order. A field is never renamed, and a new one raises Version; those
+// that version 2 added say so.
 type Manifest struct {
 	Job     ids.JobID `json:"job"`
 	Epoch   ids.Epoch `json:"epoch"`
@@ -51,6 +52,14 @@ type Manifest struct {
 	KeyGroups int        `json:"keyGroups"` // keygroup.Count
 	Operators []Operator `json:"operators"`
 	Objects   []Object   `json:"objects"`
+
+	// JobName is what the user calls the job. Version 2.
+	JobName string `json:"jobName,omitempty"`
+	// Created is when it was written, in milliseconds since 1970. Version 2.
+	Created int64 `json:"created,omitempty"`
+	// Place, if set, is the directory that the objects lie in, instead of the one that the manifest is for: the copy that a stop
+	// leaves with the job, of a savepoint elsewhere. Version 2.
+	Place string `json:"place,omitempty"`
 }
 
 // Operator is what one operator, found by its name, left.
@@ -90,14 +99,38 @@ type Position struct {
 	Data    []byte `json:"data,omitempty"`
 }
 
-// Blob is bytes that only the operator understands.
+// Blob is bytes that only the operator understands. Several of one name and subtask are a list, in their order (version 2).
 type Blob struct {
 	Name    string `json:"name"`
 	Subtask int    `json:"subtask"` // or -1 for the operator as a whole
 	Data    []byte `json:"data,omitempty"`
+	// Object, if set, is the object of ObjectBlobs that holds Length bytes from Offset on, in place of Data. Version 2.
+	Object string `json:"object,omitempty"`
+	Offset int64  `json:"offset,omitempty"`
+	Length int64  `json:"length,omitempty"`
 }
 
-// Object is a data object with entries of one operator.
+type blobKey struct {
+	name    string
+	subtask int
+}
+
+// ObjectKind says what is in an object.
+type ObjectKind string
+
+// The kinds of objects.
+const (
+	// ObjectEntries are entries of keyed state, in the form of a Writer.
+	ObjectEntries ObjectKind = ""
+	// ObjectDelta are entries to be applied over those of the operator's objects before it. Version 2.
+	ObjectDelta ObjectKind = "delta"
+	// ObjectRows are rows that a barrier has overtaken on their way to one subtask, in the form of a RowsWriter. Version 2.
+	ObjectRows ObjectKind = "rows"
+	// ObjectBlobs are the bytes of large blobs, one after the other. Version 2.
+	ObjectBlobs ObjectKind = "blobs"
+)
+
+// Object is an object with state of one operator. Objects of one operator are applied in the order of the manifest.
 type Object struct {
 	Name     string         `json:"name"`
 	Operator string         `json:"operator"`
@@ -107,6 +140,49 @@ type Object struct {
 	To       keygroup.Group `json:"to"`
 	Entries  int64          `json:"entries"`
 	RawBytes int64          `json:"rawBytes"`
+	// Kind says what is in it. Version 2.
+	Kind ObjectKind `json:"kind,omitempty"`
+	// Subtask is the one that wrote it; rows were on their way to it. Version 2, 0 before.
+	Subtask int `json:"subtask,omitempty"`
+	// States are the ids that the states have in the manifest, in the order of those that they have in the object, which count
+	// from 1. Without it they are the same. Version 2.
+	States []uint32 `json:"states,omitempty"`
+}
+
+// StateID returns the manifest's id of the state that entries of the object call id.
+func (o *Object) StateID(id uint32) (uint32, bool) {
+	if o.States == nil {
+		return id, true
+	}
+	if id == 0 || id > uint32(len(o.States)) {
+		return 0, false
+	}
+	return o.States[id-1], true
+}
+
+// version is the lowest that can hold the manifest.
+func (m *Manifest) version() int {
+	if m.JobName != "" || m.Created != 0 || m.Place != "" {
+		return 2
+	}
+	for i := range m.Operators {
+		o := &m.Operators[i]
+		names := map[blobKey]bool{}
+		for j := range o.Blobs {
+			b := &o.Blobs[j]
+			key := blobKey{b.Name, b.Subtask}
+			if b.Object != "" || b.Offset != 0 || b.Length != 0 || names[key] {
+				return 2
+			}
+			names[key] = true
+		}
+	}
+	for i := range m.Objects {
+		if o := &m.Objects[i]; o.Kind != ObjectEntries || o.Subtask != 0 || o.States != nil {
+			return 2
+		}
+	}
+	return 1
 }
 
 // Groups returns the key groups that the object may have entries of.
@@ -127,7 +203,7 @@ func (m *Manifest) Encode() ([]byte, error) {
 	if len(body) > ManifestBytesMax {
 		return nil, errs.New(errs.CodeLimit, errs.ClassFailJob, "manifest", "has %d bytes, at most %d are allowed", len(body), ManifestBytesMax)
 	}
-	head := fmt.Sprintf("%s %d %d %08x\n", manifestMagic, Version, len(body), crc32.Checksum(body, castagnoli))
+	head := fmt.Sprintf("%s %d %d %08x\n", manifestMagic, m.version(), len(body), crc32.Checksum(body, castagnoli))
 	return append([]byte(head), body...), nil
 }
 
@@ -172,6 +248,9 @@ func DecodeManifest(b []byte) (*Manifest, error) {
 	}
 	if err := m.check(); err != nil {
 		return nil, err
+	}
+	if v := m.version(); version != uint64(v) {
+		return nil, corrupt("the manifest says version %d and is of version %d", version, v)
 	}
 	if again, err := m.body(); err != nil || !bytes.Equal(again, body) {
 		return nil, corrupt("the manifest holds what this program does not know, or not in the form of version %d", version)

@@ -19,6 +19,7 @@ type Reader struct {
 	r       io.ReaderAt
 	blocks  []block
 	entries int64
+	flags   byte // that a record may have
 }
 
 // block is a line of the index.
@@ -62,7 +63,10 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	if indexSum(index, tail) != le.Uint32(tail[20:]) {
 		return nil, corrupt("the index fails its checksum")
 	}
-	s := &Reader{r: r}
+	s := &Reader{r: r, flags: flagsKnown}
+	if le.Uint32(head[8:]) == 1 {
+		s.flags = flagsOf1
+	}
 	if err := s.parseIndex(index, int64(at)); err != nil {
 		return nil, err
 	}
@@ -116,6 +120,9 @@ func (s *Reader) parseIndex(b []byte, end int64) error {
 	return nil
 }
 
+// Delta reports whether entries may be Removed: the object is applied over those before it.
+func (s *Reader) Delta() bool { return s.flags&flagRemoved != 0 }
+
 // Entries returns the number of entries.
 func (s *Reader) Entries() int64 { return s.entries }
 
@@ -148,12 +155,12 @@ func (s *Reader) Each(groups keygroup.Range, f func(*Entry) error) error {
 			raw = grow(raw, b.raw)
 			records, err := b.unpack(dec, rest[:b.stored], raw)
 			if err == nil {
-				err = b.check(records)
+				err = b.check(records, s.flags)
 			}
 			if err != nil {
 				return err
 			}
-			if err := b.each(records, groups, f); err != nil {
+			if err := b.each(records, s.flags, groups, f); err != nil {
 				return err
 			}
 			rest = rest[b.stored:]
@@ -186,9 +193,9 @@ func (b *block) unpack(dec *zstd.Decoder, stored, into []byte) ([]byte, error) {
 }
 
 // check walks over all records once.
-func (b *block) check(records []byte) error {
+func (b *block) check(records []byte, flags byte) error {
 	var n int64
-	p := cursor{rest: records}
+	p := cursor{rest: records, flags: flags}
 	for len(p.rest) > 0 {
 		before := p.group
 		if !p.next() || n > 0 && p.group < before || p.group < b.first || p.group > b.last {
@@ -202,8 +209,8 @@ func (b *block) check(records []byte) error {
 	return nil
 }
 
-func (b *block) each(records []byte, groups keygroup.Range, f func(*Entry) error) error {
-	p := cursor{rest: records}
+func (b *block) each(records []byte, flags byte, groups keygroup.Range, f func(*Entry) error) error {
+	p := cursor{rest: records, flags: flags}
 	var e Entry // one for all calls; what f does to it must not change the cursor
 	for len(p.rest) > 0 && p.next() {
 		if p.group < groups.From {
@@ -225,6 +232,7 @@ type cursor struct {
 	rest  []byte
 	e     Entry // its slices point into the block
 	group keygroup.Group
+	flags byte // that are allowed
 	begun bool
 	bad   bool
 }
@@ -254,7 +262,7 @@ func (p *cursor) next() bool {
 	flags := p.rest[0]
 	p.rest = p.rest[1:]
 	same := flags&flagSame != 0
-	if flags&^flagsKnown != 0 || same && (flags&^(flagSame|flagUserKey) != 0 || !p.begun) ||
+	if flags&^p.flags != 0 || same && (flags&^(flagSame|flagUserKey|flagRemoved) != 0 || !p.begun) ||
 		!p.begun && flags&(flagGroup|flagState) != flagGroup|flagState {
 		return false
 	}
@@ -284,6 +292,9 @@ func (p *cursor) next() bool {
 			p.e.UserKey = []byte{}
 		}
 	}
-	p.e.Value = p.bytes()
+	p.e.Value, p.e.Removed = nil, flags&flagRemoved != 0
+	if !p.e.Removed {
+		p.e.Value = p.bytes()
+	}
 	return !p.bad && p.e.Group() == p.group
 }

@@ -43,6 +43,9 @@ func print(e *snapshot.Entry) string {
 	if e.UserKey != nil {
 		user = fmt.Sprintf("%q", e.UserKey)
 	}
+	if e.Removed {
+		return fmt.Sprintf("group=%d state=%d hash=%016x key=%q ns=%q user=%s removed", e.Group(), e.State, e.Hash, e.Key, e.Namespace, user)
+	}
 	return fmt.Sprintf("group=%d state=%d hash=%016x key=%q ns=%q user=%s value=%q", e.Group(), e.State, e.Hash, e.Key, e.Namespace, user, e.Value)
 }
 

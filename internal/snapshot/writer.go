@@ -36,6 +36,7 @@ type Writer struct {
 	packed  []byte
 	index   []byte
 	blocks  uint64
+	delta   bool
 	last    struct { // the record before; its bytes are copies
 		e     Entry
 		group keygroup.Group
@@ -44,10 +45,19 @@ type Writer struct {
 }
 
 // NewWriter starts a data object on w, which gets writes of about a block each. The caller checks what Close returns.
-func NewWriter(w io.Writer) *Writer {
+func NewWriter(w io.Writer) *Writer { return newWriter(w, false) }
+
+// NewDeltaWriter starts a data object whose entries may be Removed, to be applied over the objects before it.
+func NewDeltaWriter(w io.Writer) *Writer { return newWriter(w, true) }
+
+func newWriter(w io.Writer, delta bool) *Writer {
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
-	s := &Writer{w: w, enc: enc, err: err}
-	head := binary.LittleEndian.AppendUint32([]byte(magicHead), Version)
+	s := &Writer{w: w, enc: enc, err: err, delta: delta}
+	version := uint32(1)
+	if delta {
+		version = 2
+	}
+	head := binary.LittleEndian.AppendUint32([]byte(magicHead), version)
 	s.write(append(head, 0, 0, 0, 0))
 	return s
 }
@@ -74,6 +84,8 @@ func (s *Writer) Add(e *Entry) error {
 	switch {
 	case s.sum.Entries > 0 && g < s.last.group:
 		s.err = errs.New(errs.CodeBug, errs.ClassBug, "snapshot", "an entry of key group %d after one of %d", g, s.last.group)
+	case e.Removed && (!s.delta || e.Value != nil):
+		s.err = errs.New(errs.CodeBug, errs.ClassBug, "snapshot", "a removed entry of state %d has a value, or is in an object that is no delta", e.State)
 	case e.size() > EntryBytesMax:
 		s.err = errs.New(errs.CodeLimit, errs.ClassFailJob, "snapshot",
 			"an entry of state %d has %d bytes, more than the %d of the format: keep large values in map or list state", e.State, e.size(), EntryBytesMax)
@@ -117,6 +129,9 @@ func (s *Writer) record(e *Entry, g keygroup.Group) {
 	if e.UserKey != nil {
 		flags |= flagUserKey
 	}
+	if e.Removed {
+		flags |= flagRemoved
+	}
 	b := append(s.block, flags)
 	if flags&flagGroup != 0 {
 		b = bin.AppendUvarint(b, uint64(g))
@@ -134,7 +149,10 @@ func (s *Writer) record(e *Entry, g keygroup.Group) {
 	if e.UserKey != nil {
 		b = bin.AppendBytes(b, e.UserKey)
 	}
-	s.block = bin.AppendBytes(b, e.Value)
+	if !e.Removed {
+		b = bin.AppendBytes(b, e.Value)
+	}
+	s.block = b
 	l.e.State, l.e.Hash, l.group, l.valid = e.State, e.Hash, g, true
 }
 
