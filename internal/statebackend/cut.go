@@ -26,6 +26,21 @@ type Ordered interface {
 	Ordered()
 }
 
+// Fallible is a Frozen that does I/O. Whoever visits one asks Err afterwards: an error means that Each did not show all.
+type Fallible interface {
+	Frozen
+	Err() error
+}
+
+// Each visits as from.Each does, and returns what kept it from showing all.
+func Each(from Frozen, groups keygroup.Range, f Visit) error {
+	from.Each(groups, f)
+	if e, ok := from.(Fallible); ok {
+		return e.Err()
+	}
+	return nil
+}
+
 // Part is one state in a cut: what it is and what it held. The id in State is given when it is written.
 type Part struct {
 	State snapshot.State
