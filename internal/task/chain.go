@@ -5,6 +5,7 @@ import (
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/exchange"
 	"github.com/weir-stream/weir/internal/operator"
+	"github.com/weir-stream/weir/internal/statebackend"
 )
 
 // Op describes one operator of a chain.
@@ -73,6 +74,14 @@ type link struct {
 	sides   []target
 	holds   bool // the operator emits watermarks itself
 	opened  bool
+
+	backend statebackend.Keyed // nil if the operator has opened none
+	// ownBackend says that the task has opened it, for state that nobody knows any more.
+	ownBackend bool
+	keyWidth   int
+	parts      []operator.KeyedPart
+	kept       []keptState
+	from       *OpRestore // nil if it starts from nothing
 }
 
 func (l *link) makeHashers() {
@@ -228,8 +237,12 @@ func (l *link) failed(err error, format string, args ...any) error {
 	return errs.Wrap(err, errs.CodeUserFunction, errs.ClassFailTask, l.ctx.Place(), format, args...)
 }
 
-// watermark brings event time to the operator and, behind what it caused, to its consumers.
+// watermark brings event time to the operator and, behind what it caused, to its consumers. What is no news is dropped: after a
+// restore the inputs begin below what the operator has seen.
 func (l *link) watermark(t int64) error {
+	if t <= l.counts.WatermarkIn.Load() {
+		return nil
+	}
 	l.counts.WatermarkIn.Store(t)
 	above := l.t.enter(l)
 	err := l.op.Watermark(t)
@@ -340,26 +353,5 @@ func (l *link) finish() error {
 			return err
 		}
 		return g.next.finish()
-	})
-}
-
-// barrier makes the operator flush and take its snapshot, and sends the barrier on.
-func (l *link) barrier(b event.Barrier) error {
-	if err := l.flushOwn(); err != nil {
-		return err
-	}
-	if s, ok := l.op.(operator.Snapshotter); ok && b.Purpose != event.PurposeFlush {
-		above := l.t.enter(l)
-		err := s.Snapshot(&operator.Cut{Barrier: b})
-		l.t.current = above
-		if err != nil {
-			return l.failed(err, "snapshot of epoch %d failed", b.Epoch)
-		}
-	}
-	return l.each(func(g *target) error {
-		if g.next != nil {
-			return g.next.barrier(b)
-		}
-		return g.out.Event(event.OfBarrier(b))
 	})
 }

@@ -3,6 +3,7 @@ package task
 import (
 	"time"
 
+	"github.com/weir-stream/weir/internal/checkpoint"
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/exchange"
@@ -10,7 +11,13 @@ import (
 
 // runInputs takes events from the inbox until all channels have ended.
 func (t *Task) runInputs() error {
-	for t.open > 0 {
+	for t.open > 0 && !t.leave {
+		if t.stopAt != 0 {
+			if err := t.stand(); err != nil {
+				return err
+			}
+			continue
+		}
 		if t.outsider != nil {
 			if err := t.outside(t.outsider.Full); err != nil {
 				return err
@@ -27,12 +34,58 @@ func (t *Task) runInputs() error {
 			return err
 		}
 	}
+	if t.leave {
+		return nil
+	}
 	if t.outsider != nil {
-		if err := t.outside(t.outsider.UnderWay); err != nil {
+		if err := t.outside(t.outsider.UnderWay); err != nil || t.leave {
 			return err
 		}
 	}
-	return t.finish()
+	return t.endInputs()
+}
+
+// endInputs ends the chain behind the last event of the last channel, and says so to the machine of alignment only then: an
+// epoch that waits for it is cut at the end.
+func (t *Task) endInputs() error {
+	if err := t.finish(); err != nil {
+		return err
+	}
+	return t.decide(checkpoint.ChannelEnded{Channel: t.lastEnded})
+}
+
+// stand waits for the fate of a stop that the task has cut. It does nothing else: what it would do is not in the savepoint.
+func (t *Task) stand() error {
+	for t.stopAt != 0 && !t.leave {
+		if err := t.inbox.WaitMail(exchange.Never); err != nil {
+			return err
+		}
+		if err := t.drainMail(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// linger waits, at the end of the input, for a complete epoch that holds what the task has done last.
+func (t *Task) linger() error {
+	if t.cfg.Checkpoints.OnDrained == nil {
+		return nil
+	}
+	t.stopAt = 0
+	t.cfg.Checkpoints.OnDrained()
+	for !t.leave {
+		if err := t.drainMail(); err != nil {
+			return err
+		}
+		if t.leave {
+			break
+		}
+		if err := t.inbox.Wait(exchange.Never); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // takeInput handles the next mail or event; false if there is none.
@@ -44,17 +97,13 @@ func (t *Task) takeInput() (worked bool, err error) {
 	if item.Mail != nil {
 		return true, t.mail(item.Mail)
 	}
-	ended, err := t.event(item)
-	if ended && err == nil {
-		t.open--
-	}
-	return true, err
+	return true, t.event(item)
 }
 
 // outside serves mails and timers, and takes no input, while the head says so.
 func (t *Task) outside(while func() bool) error {
 	for while() {
-		if err := t.drainMail(); err != nil {
+		if err := t.drainMail(); err != nil || t.leave {
 			return err
 		}
 		if err := t.turn(); err != nil {
@@ -76,43 +125,48 @@ func (t *Task) outside(while func() bool) error {
 	return nil
 }
 
-// event handles one event of a channel and reports whether the channel has ended.
-func (t *Task) event(item exchange.Item) (ended bool, err error) {
+// event handles one event of a channel.
+func (t *Task) event(item exchange.Item) error {
 	head := t.links[0]
 	switch item.Event.Kind {
 	case event.KindBatch:
 		t.dirty = true
-		return false, head.process(t.cfg.Gates[item.Channel], item.Event.Batch)
+		return head.process(t.cfg.Gates[item.Channel], item.Event.Batch)
 	case event.KindWatermark:
 		// The queue leaves out what a watermark says by itself: that the channel is active.
 		if err := t.advance(t.merger.Active(item.Channel)); err != nil {
-			return false, err
+			return err
 		}
-		return false, t.advance(t.merger.Watermark(item.Channel, item.Event.Time))
+		return t.advance(t.merger.Watermark(item.Channel, item.Event.Time))
 	case event.KindIdle:
-		return false, t.advance(t.merger.Idle(item.Channel))
+		return t.advance(t.merger.Idle(item.Channel))
 	case event.KindActive:
-		return false, t.advance(t.merger.Active(item.Channel))
+		return t.advance(t.merger.Active(item.Channel))
 	case event.KindBarrier:
-		return false, t.barrier(item.Channel, item.Event.Barrier)
+		return t.barrier(item.Channel, item.Event.Barrier)
 	case event.KindEnd:
-		return true, t.endChannel(item.Channel)
+		return t.endChannel(item.Channel)
 	}
-	return false, errs.New(errs.CodeBug, errs.ClassBug, t.place, "unknown event kind %v", item.Event.Kind)
+	return errs.New(errs.CodeBug, errs.ClassBug, t.place, "unknown event kind %v", item.Event.Kind)
 }
 
 // endChannel notes the end of a channel, and of its input when it was the last.
 func (t *Task) endChannel(ch int) error {
-	if err := t.barrierEnd(ch); err != nil {
-		return err
+	if t.open--; t.open > 0 {
+		if err := t.decide(checkpoint.ChannelEnded{Channel: ch}); err != nil {
+			return err
+		}
 	}
 	if err := t.advance(t.merger.End(ch)); err != nil {
 		return err
 	}
 	in := &t.inputs[t.cfg.Gates[ch]]
 	if in.open--; in.open == 0 {
-		return t.links[0].endInput(t.cfg.Gates[ch])
+		if err := t.links[0].endInput(t.cfg.Gates[ch]); err != nil {
+			return err
+		}
 	}
+	t.lastEnded = ch
 	return nil
 }
 
@@ -225,6 +279,7 @@ func (t *Task) deadline() int64 {
 // finish ends the chain after its last event.
 func (t *Task) finish() error {
 	t.now = t.millis()
+	t.over = true
 	return t.links[0].finish()
 }
 

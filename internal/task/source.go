@@ -13,12 +13,21 @@ func (t *Task) runSource() error {
 	if err := t.askForSplit(); err != nil {
 		return err
 	}
-	for {
+	for !t.over && !t.leave {
+		if t.stopAt != 0 {
+			if err := t.stand(); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := t.turn(); err != nil {
 			return err
 		}
 		if err := t.drainMail(); err != nil {
 			return err
+		}
+		if t.over || t.leave || t.stopAt != 0 {
+			continue
 		}
 		st, err := t.stepSource()
 		if err != nil {
@@ -35,9 +44,10 @@ func (t *Task) runSource() error {
 				return err
 			}
 		case operator.SourceFinished:
-			return t.finishSource()
+			return t.endSource()
 		}
 	}
+	return nil
 }
 
 // stepSource takes one step of the source and reports what others want to know of it.
@@ -126,8 +136,8 @@ func (t *Task) wakeSource() {
 	}
 }
 
-// finishSource sends the final watermark and ends the chain.
-func (t *Task) finishSource() error {
+// endSource sends the final watermark and ends the chain.
+func (t *Task) endSource() error {
 	if err := t.links[0].forward(event.MaxTime); err != nil {
 		return err
 	}

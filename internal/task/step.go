@@ -10,10 +10,11 @@ import (
 //
 // Step never waits: a source's Wait is not called.
 type Stepper struct {
-	t      *Task
-	asked  bool
-	done   bool
-	closed bool
+	t        *Task
+	asked    bool
+	resumed  bool
+	reported bool // the end was reported
+	closed   bool
 }
 
 // Stepper returns a stepper of the task, whose Run must not be called.
@@ -23,16 +24,26 @@ func (t *Task) Stepper() *Stepper { return &Stepper{t: t} }
 func (s *Stepper) Open() (err error) {
 	s.t.started.Store(s.t.cfg.Clock.Now().UnixNano())
 	defer s.caught(&err)
+	s.t.phase = phaseOpen
 	return s.t.openChain()
 }
 
 // Step handles the next event or mail, takes a step of the source, or, if there is neither, fires what is due by the clock
 // and flushes. It reports whether there was anything to do.
 func (s *Stepper) Step() (worked bool, err error) {
-	if s.done {
+	if s.Done() {
 		return false, nil
 	}
 	defer s.caught(&err)
+	if !s.resumed {
+		s.resumed = true
+		if err := s.t.resume(); err != nil {
+			return true, err
+		}
+	}
+	if s.t.over || s.t.stopAt != 0 {
+		return s.waits()
+	}
 	at, due := s.t.timers.next()
 	fires := due && at <= s.t.millis()
 	if err := s.t.turn(); err != nil {
@@ -52,6 +63,17 @@ func (s *Stepper) Step() (worked bool, err error) {
 	return fires, nil
 }
 
+// waits serves the mails of a task that does nothing else: it waits for the fate of an epoch.
+func (s *Stepper) waits() (worked bool, err error) {
+	if c := s.t.cfg.Checkpoints; s.t.over && !s.reported && c.OnDrained != nil {
+		s.reported = true
+		c.OnDrained()
+		return true, nil
+	}
+	worked = s.t.inbox.HasMail()
+	return worked, s.t.drainMail()
+}
+
 func (s *Stepper) input() (worked bool, err error) {
 	o := s.t.outsider
 	switch {
@@ -61,12 +83,11 @@ func (s *Stepper) input() (worked bool, err error) {
 	case s.t.open > 0:
 		return s.t.takeInput()
 	}
-	s.done = true
-	return true, s.t.finish()
+	return true, s.t.endInputs()
 }
 
 // UnderWay reports that the head has rows outside, which will come back by mail.
-func (s *Stepper) UnderWay() bool { return s.t.outsider != nil && !s.done && s.t.outsider.UnderWay() }
+func (s *Stepper) UnderWay() bool { return s.t.outsider != nil && !s.Done() && s.t.outsider.UnderWay() }
 
 // AwaitMail blocks until there is a mail for the task.
 func (s *Stepper) AwaitMail() error { return s.t.inbox.WaitMail(exchange.Never) }
@@ -79,7 +100,7 @@ func (s *Stepper) source() (worked bool, err error) {
 		}
 	}
 	worked = s.t.inbox.HasMail()
-	if err := s.t.drainMail(); err != nil {
+	if err := s.t.drainMail(); err != nil || s.t.over || s.t.leave || s.t.stopAt != 0 {
 		return true, err
 	}
 	st, err := s.t.stepSource()
@@ -90,8 +111,7 @@ func (s *Stepper) source() (worked bool, err error) {
 	case operator.SourceReady:
 		return true, nil
 	case operator.SourceFinished:
-		s.done = true
-		return true, s.t.finishSource()
+		return true, s.t.endSource()
 	}
 	return worked, nil
 }
@@ -110,8 +130,10 @@ func (s *Stepper) PendingTimers() (event, processing int) {
 	return event, processing
 }
 
-// Done reports whether the task has come to the end of its input.
-func (s *Stepper) Done() bool { return s.done }
+// Done reports whether the task has come to its end.
+func (s *Stepper) Done() bool {
+	return s.t.leave || s.t.over && s.t.cfg.Checkpoints.OnDrained == nil
+}
 
 // Close closes the operators and returns err, or else the first error of closing. Only the first call counts.
 func (s *Stepper) Close(err error) error {

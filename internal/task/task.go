@@ -11,15 +11,17 @@ import (
 	"time"
 
 	"github.com/weir-stream/weir/connector"
+	"github.com/weir-stream/weir/internal/checkpoint"
 	"github.com/weir-stream/weir/internal/clock"
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/events"
 	"github.com/weir-stream/weir/internal/exchange"
 	"github.com/weir-stream/weir/internal/ids"
-	"github.com/weir-stream/weir/internal/keygroup"
 	"github.com/weir-stream/weir/internal/operator"
+	"github.com/weir-stream/weir/internal/snapshot"
 	"github.com/weir-stream/weir/internal/statebackend"
+	"github.com/weir-stream/weir/internal/statebackend/transfer"
 	"github.com/weir-stream/weir/internal/watermark"
 	"github.com/weir-stream/weir/metric"
 )
@@ -58,6 +60,9 @@ type Config struct {
 	Checkpoints Checkpoints
 	// Restore returns what the i-th operator of the chain is restored from, nil if the job starts from nothing. May be nil.
 	Restore func(op int) (*OpRestore, error)
+	// Migrate returns what brings the entries of a saved keyed state of the i-th operator into the state that it has opened
+	// under the same name, or refuses to. May be nil: then any difference between the two is refused.
+	Migrate func(op int, saved, opened snapshot.State, into transfer.Sink) (transfer.Sink, error)
 	// FS is handed to the operators.
 	FS connector.FileSystem
 	// Side carries payloads of an operator of the chain to the process that started the job. May be nil.
@@ -76,7 +81,8 @@ type Config struct {
 	OnProgress func(op int, min int64, blocked bool)
 }
 
-// Task is one parallel instance of a vertex. Run is called once; the other methods from any goroutine.
+// Task is one parallel instance of a vertex. Open and Run are called once, one after the other; the other methods from any
+// goroutine.
 type Task struct {
 	cfg    Config
 	ctx    context.Context
@@ -95,7 +101,8 @@ type Task struct {
 	merger    *watermark.Merger
 	inputs    []inputPhase
 	open      int // input channels that have not ended
-	align     alignment
+	lastEnded int // the channel that ended last
+	align     aligning
 	timers    timerQueue
 	lastFlush int64 // processing time, ms
 	dirty     bool  // something was emitted since the last flush
@@ -104,6 +111,13 @@ type Task struct {
 	reported  int64 // the last progress of the source that OnProgress was told, and
 	blocked   bool  // whether alignment kept it from reading
 	stopWait  context.CancelFunc
+	// stopAt is the epoch of a stop that the task has cut: it stands still until it hears of its fate. 0 is none.
+	stopAt uint64
+	// over says that the chain has come to its end; finalCut is the first epoch that was cut after that.
+	over     bool
+	finalCut uint64
+	// leave ends the task: an epoch is complete that was its last.
+	leave bool
 
 	outputs []*exchange.Output
 
@@ -111,9 +125,22 @@ type Task struct {
 	started atomic.Int64 // ns, 0 before Run
 	stopped atomic.Int64 // ns, 0 before the end
 	ended   atomic.Bool
+	// phase is opened once, by Open or Run.
+	phase phase
+	// alignedFor is how long the last alignment took, in ns.
+	alignedFor atomic.Int64
 	// canceled says that somebody wants the end, so that what fails from then on is no failure.
 	canceled atomic.Bool
 }
+
+// phase is how far a task has come.
+type phase uint8
+
+const (
+	phaseNew phase = iota
+	phaseOpen
+	phaseFailed
+)
 
 // inputPhase counts the open channels of one input.
 type inputPhase struct{ open int }
@@ -166,22 +193,59 @@ func (t *Task) Counts() []*operator.Counts {
 	return out
 }
 
-// Run runs the task to its end and returns nil if its input ended, errs.Canceled after Cancel, or the error that ended it.
+// Open makes and opens the operators and restores their state, so that whatever is refused is refused before anything runs.
+// It blocks for user code and for the reading of state. If it fails, everything has been closed. Once it has succeeded, Run
+// must be called, also after Cancel: it closes the operators then. Operators emit nothing yet, since nobody takes it.
+func (t *Task) Open() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = t.panicked(p)
+		}
+		if err != nil {
+			t.phase = phaseFailed
+			err = t.close(t.afterCancel(err))
+		}
+	}()
+	if err := t.openChain(); err != nil {
+		return err
+	}
+	t.phase = phaseOpen
+	return nil
+}
+
+// Run runs the task to its end, and opens it before if Open was not called. It returns nil if its input ended or a stop is
+// complete, errs.Canceled after Cancel, or the error that ended it.
 func (t *Task) Run() (err error) {
 	t.started.Store(t.cfg.Clock.Now().UnixNano())
+	if t.phase == phaseNew {
+		if err := t.Open(); err != nil {
+			return err
+		}
+	}
+	if t.phase == phaseFailed {
+		return errs.New(errs.CodeBug, errs.ClassBug, t.place, "run although it could not be opened")
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			err = t.panicked(p)
 		}
 		err = t.close(t.afterCancel(err))
 	}()
-	if err := t.openChain(); err != nil {
+	if t.canceled.Load() {
+		return errs.Canceled
+	}
+	if err := t.resume(); err != nil {
 		return err
 	}
 	if t.source != nil {
-		return t.runSource()
+		err = t.runSource()
+	} else {
+		err = t.runInputs()
 	}
-	return t.runInputs()
+	if err != nil || t.leave {
+		return err
+	}
+	return t.linger()
 }
 
 // afterCancel replaces what failed after Cancel: user code that was told to stop may return anything, and whoever asked
@@ -224,7 +288,7 @@ func (t *Task) openChain() error {
 		t.inputs[g].open++
 	}
 	t.open = len(t.cfg.Gates)
-	t.align = newAlignment(len(t.cfg.Gates))
+	t.align.machine = checkpoint.NewAligner(t.cfg.Checkpoints.Mode, len(t.cfg.Gates))
 	return nil
 }
 
@@ -236,8 +300,14 @@ func (t *Task) openOne(i int) error {
 	l.op = t.cfg.Ops[i].Make()
 	l.flusher, _ = l.op.(operator.Flusher)
 	_, l.holds = l.op.(operator.WatermarkHolder)
+	if err := l.restored(); err != nil {
+		return err
+	}
 	l.opened = true
-	return l.failed(l.op.Open(l.ctx, l), "open failed")
+	if err := l.op.Open(l.ctx, l); err != nil {
+		return l.failed(err, "open failed")
+	}
+	return l.load()
 }
 
 func (t *Task) context(i int) *operator.Context {
@@ -249,13 +319,22 @@ func (t *Task) context(i int) *operator.Context {
 		Timers: linkTimers{l}, Mailbox: mailbox{l}, Counts: l.counts, Metrics: l.metrics,
 		Log:           t.cfg.Log.With("operator", l.name, "subtask", t.cfg.ID.Subtask),
 		EmitWatermark: l.forward, EmitIdle: l.forwardIdle, SideWanted: l.wanted,
-		OpenState: func(keyWidth int) (statebackend.Keyed, error) {
-			groups := keygroup.RangeOf(int(t.cfg.ID.Subtask), t.cfg.Parallelism)
-			return t.cfg.OpenState(statebackend.Config{KeyWidth: keyWidth, Groups: groups})
-		},
+		OpenState:         l.openState,
+		AddKeyed:          func(p operator.KeyedPart) { l.parts = append(l.parts, p) },
 		WatermarkInterval: t.cfg.WatermarkInterval,
 		FS:                t.cfg.FS, Clock: t.cfg.Clock, Side: t.side(i),
 	}
+}
+
+func (l *link) openState(keyWidth int) (statebackend.Keyed, error) {
+	if l.backend != nil {
+		return nil, errs.New(errs.CodeBug, errs.ClassBug, l.ctx.Place(), "its state backend is opened twice")
+	}
+	k, err := l.t.cfg.OpenState(statebackend.Config{KeyWidth: keyWidth, Groups: l.groups()})
+	if err == nil {
+		l.backend, l.keyWidth = k, keyWidth
+	}
+	return k, err
 }
 
 func (t *Task) side(op int) func([]byte) error {
@@ -308,7 +387,13 @@ func (t *Task) closeOne(l *link) (err error) {
 			err = t.panicked(p)
 		}
 	}()
-	return l.failed(l.op.Close(), "close failed")
+	err = l.failed(l.op.Close(), "close failed")
+	if l.ownBackend {
+		if cerr := l.backend.Close(); err == nil {
+			err = cerr
+		}
+	}
+	return err
 }
 
 func (t *Task) panicked(p any) error {

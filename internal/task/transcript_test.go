@@ -48,17 +48,6 @@ func TestBarriers(t *testing.T) {
 	}
 }
 
-func TestBarrierTwice(t *testing.T) {
-	r := newRig(t)
-	r.open(1)
-	r.build([]int{0}, []Op{{Name: "p", Make: made(&probe{})}}, nil)
-	r.send(0, "b1 b1 end")
-	r.start()
-	if err := r.wait(); err == nil {
-		t.Error("a barrier that comes twice is accepted")
-	}
-}
-
 // The order of things at the end of a chain of two operators behind two inputs.
 func TestOrderAtTheEnd(t *testing.T) {
 	r := newRig(t)
