@@ -30,6 +30,8 @@ func describe(e Event) string {
 		return "cancel"
 	case SidesTaken:
 		return "side rows taken"
+	case Decided:
+		return fmt.Sprintf("decided: restart %v", e.Restart)
 	case DeadlinePassed:
 		return fmt.Sprintf("deadline %s", e.Kind)
 	}
@@ -54,6 +56,10 @@ func Format(commands []Command) string {
 			}
 		case Kill:
 			fmt.Fprintf(&b, "kill %s (%s)", c.Worker, c.Reason)
+		case AskRestart:
+			fmt.Fprintf(&b, "ask restart: %v", c.Cause)
+		case Replace:
+			fmt.Fprintf(&b, "replace %s", c.Worker)
 		case DrainSides:
 			b.WriteString("drain sides")
 		case SetDeadline:

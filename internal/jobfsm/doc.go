@@ -8,6 +8,11 @@
 //	                     │  └── cancel ──────────┴──│── cancel ─────────│──┴──► canceling ──► canceled
 //	                     └── failure ───────────────┴── failure ────────┴─────► failing ────► failed
 //
+// With Config.Restart a failure that a restart may mend leads to restarting instead of failing: the tasks stop, the driver is
+// asked (AskRestart), lost workers are replaced, and when the driver is Ready and all workers are there the next generation is
+// deployed, with attempts of its own. What comes meanwhile of a former attempt changes nothing. A failure while the next
+// generation is prepared is one more to ask about; one that no restart mends leads on to failing.
+//
 // Failing and canceling last until every task that was deployed has ended, or its worker is lost.
 //
 // # Which failure is the cause

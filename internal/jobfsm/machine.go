@@ -25,6 +25,10 @@ type Config struct {
 	Fingerprint, Version string
 	// Exits says that a WorkerExited event follows each loss of a worker.
 	Exits bool
+	// Prepare says that the first deployment waits for Ready.
+	Prepare bool
+	// Restart asks after a failure that a restart may mend, instead of failing the job.
+	Restart bool
 }
 
 // workerPhase is where a worker is in its life.
@@ -41,6 +45,7 @@ const (
 type worker struct {
 	phase     workerPhase
 	explained bool    // workerGone: nothing more will be heard of the reason
+	exitOwed  bool    // the end of its process, or of the one before it, has not been told
 	running   int     // its tasks that have not ended
 	tasks     []int32 // its tasks, as indices into Config.Tasks; never changed
 }
@@ -58,6 +63,15 @@ const (
 	rankRoot
 )
 
+// restart is how far a restart has come.
+type restart uint8
+
+const (
+	restartStopping restart = iota // tasks stop
+	restartAsked
+	restartDecided // waits for Ready and for workers
+)
+
 // Machine is the life of one job. It belongs to one goroutine.
 type Machine struct {
 	cfg     Config
@@ -68,7 +82,11 @@ type Machine struct {
 	tasks   []TaskPhase
 	running int // tasks that have not ended; the sum over the workers
 
-	joined, deployed int // workers that have ever been in these phases
+	joined, deployed int // workers that have reached these phases of the present generation, and were not lost since
+	attempt          int32
+	ready            bool    // nothing but workers is awaited before deployment
+	restart          restart // in phase Restarting
+	joinSet, stopSet bool    // deadlines
 
 	cause     *errs.Error
 	rank      rank
@@ -85,7 +103,7 @@ type Machine struct {
 // a bug of the caller and panics.
 func New(cfg Config) *Machine {
 	m := &Machine{cfg: cfg, index: map[ids.WorkerID]int{}, place: map[ids.TaskID]int{}, patience: true,
-		workers: make([]worker, len(cfg.Workers)), tasks: make([]TaskPhase, len(cfg.Tasks)), running: len(cfg.Tasks)}
+		workers: make([]worker, len(cfg.Workers)), tasks: make([]TaskPhase, len(cfg.Tasks)), running: len(cfg.Tasks), ready: !cfg.Prepare}
 	for i, w := range cfg.Workers {
 		m.index[w] = i
 	}
@@ -106,6 +124,9 @@ func (m *Machine) Phase() Phase { return m.phase }
 
 // Task is the present phase of the i-th task of Config.Tasks.
 func (m *Machine) Task(i int) TaskPhase { return m.tasks[i] }
+
+// Attempt is the attempt of the tasks of the present generation, 0 for the first.
+func (m *Machine) Attempt() int32 { return m.attempt }
 
 // Step takes an event and returns what has to be done. The slice is valid until the next call.
 func (m *Machine) Step(e Event) []Command {
@@ -133,6 +154,10 @@ func (m *Machine) Step(e Event) []Command {
 		m.fail(e.Cause, rankOf(e.Cause), -1)
 	case CancelAsked:
 		m.stepCancel(e)
+	case Decided:
+		m.stepDecided(e)
+	case Ready:
+		m.stepReady()
 	case SidesTaken:
 		m.stepSidesTaken()
 	case DeadlinePassed:
@@ -159,7 +184,23 @@ func (m *Machine) stepBegin() {
 		return
 	}
 	m.enter(Deploying)
+	m.setJoin()
+}
+
+func (m *Machine) setJoin() {
+	m.joinSet = true
 	m.do(SetDeadline{DeadlineJoin})
+}
+
+func (m *Machine) clearDeadlines() {
+	if m.joinSet {
+		m.joinSet = false
+		m.do(ClearDeadline{DeadlineJoin})
+	}
+	if m.stopSet {
+		m.stopSet = false
+		m.do(ClearDeadline{DeadlineStop})
+	}
 }
 
 func (m *Machine) stepJoined(e WorkerJoined) {
@@ -176,7 +217,13 @@ func (m *Machine) stepJoined(e WorkerJoined) {
 		return
 	}
 	m.workers[i].phase = workerJoined
-	if m.joined++; m.phase != Deploying || m.joined < len(m.workers) {
+	m.joined++
+	m.deploy()
+}
+
+// deploy sends the tasks of a generation to the workers, once all that it takes is there.
+func (m *Machine) deploy() {
+	if m.phase != Deploying || !m.ready || m.joined < len(m.workers) || m.workers[0].hasTasks() {
 		return
 	}
 	for i, w := range m.cfg.Workers {
@@ -218,7 +265,7 @@ func (m *Machine) stepDeployed(e Deployed) {
 	if m.deployed++; m.phase != Deploying || m.deployed < len(m.workers) {
 		return
 	}
-	m.do(ClearDeadline{DeadlineJoin})
+	m.clearDeadlines()
 	m.enter(Running)
 	for _, w := range m.cfg.Workers {
 		m.do(Start{w})
@@ -241,9 +288,12 @@ func (m *Machine) stepDeployFailed(e DeployFailed) {
 }
 
 func (m *Machine) stepTaskMoved(e TaskMoved) {
+	attempt := e.Task.Attempt
+	e.Task.Attempt = 0
 	i, known := m.place[e.Task]
+	e.Task.Attempt = attempt
 	w := m.index[e.Worker]
-	if !known || m.cfg.Tasks[i].Worker != e.Worker || !m.workers[w].hasTasks() || m.tasks[i].Ended() ||
+	if !known || attempt != m.attempt || m.cfg.Tasks[i].Worker != e.Worker || !m.workers[w].hasTasks() || m.tasks[i].Ended() ||
 		!e.Phase.Ended() && e.Phase <= m.tasks[i] { // it came twice, or late
 		m.note("%s", describe(e))
 		return
@@ -259,23 +309,31 @@ func (m *Machine) stepTaskMoved(e TaskMoved) {
 
 func (m *Machine) stepLost(e WorkerLost) {
 	i, known := m.index[e.Worker]
-	if !known || m.workers[i].phase == workerGone {
+	if !known || m.workers[i].phase == workerGone || m.workers[i].phase == workerAwaited {
 		m.note("%s", describe(e))
 		return
 	}
+	m.workers[i].exitOwed = m.cfg.Exits
 	m.lose(i, e.Cause, !m.cfg.Exits)
 }
 
 func (m *Machine) stepExited(e WorkerExited) {
 	i, known := m.index[e.Worker]
-	switch {
-	case !known || m.workers[i].explained:
+	if !known {
 		m.note("%s", describe(e))
-	case m.workers[i].phase != workerGone:
+		return
+	}
+	w := &m.workers[i]
+	owed := w.exitOwed
+	w.exitOwed = false
+	switch {
+	case w.phase != workerGone && !owed:
 		m.lose(i, e.Cause, true)
+	case w.phase != workerGone || w.explained:
+		m.note("%s", describe(e))
 	default:
-		m.workers[i].explained = true
-		if m.phase == Failing && m.rank == rankUnexplained && m.suspect == i {
+		w.explained = true
+		if m.phase.stopping() && m.rank == rankUnexplained && m.suspect == i {
 			m.cause, m.rank = e.Cause, rankRoot
 		}
 	}
@@ -283,6 +341,9 @@ func (m *Machine) stepExited(e WorkerExited) {
 
 // lose takes a worker for lost. Once all tasks have finished nothing depends on it any more.
 func (m *Machine) lose(i int, cause *errs.Error, explained bool) {
+	if p := m.workers[i].phase; p != workerAwaited && p != workerGone {
+		m.joined--
+	}
 	m.workers[i].phase, m.workers[i].explained = workerGone, explained
 	if m.phase == Finishing {
 		m.note("%v; every task had finished", cause)
@@ -326,31 +387,56 @@ func (m *Machine) fail(cause *errs.Error, r rank, suspect int) {
 	switch {
 	case m.phase == Canceling:
 		m.note("failure while the job is cancelled: %v", cause)
-	case m.phase == Failing && (m.rank != rankConsequence || r <= m.rank):
+		return
+	case m.phase == Restarting && m.restart != restartStopping:
+		// The cause so far has been dealt with; this is another failure, of what is to run next.
+		m.restart, m.ready = restartStopping, false
+		m.clearDeadlines()
+	case m.phase.stopping() && (m.rank != rankConsequence || r <= m.rank):
 		m.note("further failure: %v", cause)
-	case m.phase == Failing:
-		m.cause, m.rank, m.suspect = cause, r, suspect
+		return
+	case m.phase.stopping():
 	default:
 		m.cause, m.rank, m.suspect = cause, r, suspect
-		m.stop(Failing, "the job has failed: "+cause.Error())
+		to := Failing
+		if m.restartable() {
+			to = Restarting
+		}
+		m.stop(to, "the job has failed: "+cause.Error())
+		return
+	}
+	m.cause, m.rank, m.suspect = cause, r, suspect
+	if m.phase == Restarting && !m.restartable() {
+		m.enter(Failing)
 	}
 }
 
+// restartable reports whether a restart may mend the present cause.
+func (m *Machine) restartable() bool {
+	return m.cfg.Restart && m.cause.Class != errs.ClassUser && m.cause.Class != errs.ClassFailJob
+}
+
 func (m *Machine) stepCancel(e CancelAsked) {
-	if m.phase.stopping() {
+	if m.phase.stopping() && m.phase != Restarting {
 		m.note("cancel in phase %s", m.phase)
 		return
 	}
 	m.reason = e.Reason
+	if m.phase == Restarting { // tasks have been told to stop, as far as there are any
+		if m.joinSet {
+			m.clearDeadlines()
+		}
+		m.enter(Canceling)
+		return
+	}
 	m.stop(Canceling, e.Reason)
 }
 
 // stop cancels whatever runs.
 func (m *Machine) stop(p Phase, reason string) {
-	if m.phase == Deploying {
-		m.do(ClearDeadline{DeadlineJoin})
-	}
+	m.clearDeadlines()
 	m.enter(p)
+	m.restart = restartStopping
 	for i, w := range m.cfg.Workers {
 		if !m.workers[i].hasTasks() { // they were never sent, or are lost already
 			m.endTasksOf(i, TaskCanceled)
@@ -359,8 +445,63 @@ func (m *Machine) stop(p Phase, reason string) {
 		}
 	}
 	if m.running > 0 {
+		m.stopSet = true
 		m.do(SetDeadline{DeadlineStop})
 	}
+}
+
+// stepDecided goes on with a restart, or ends the job.
+func (m *Machine) stepDecided(e Decided) {
+	if m.phase != Restarting || m.restart != restartAsked {
+		m.note("%s in phase %s", describe(e), m.phase)
+		return
+	}
+	if !e.Restart {
+		m.cause = e.Cause
+		m.end(Failed)
+		return
+	}
+	m.restart, m.ready = restartDecided, false
+	for i, w := range m.cfg.Workers {
+		if m.workers[i].phase == workerGone {
+			m.workers[i].phase, m.workers[i].explained = workerAwaited, false
+			m.do(Replace{w})
+		}
+	}
+}
+
+func (m *Machine) stepReady() {
+	switch {
+	case m.ready || m.phase != Deploying && (m.phase != Restarting || m.restart != restartDecided):
+		m.note("ready in phase %s", m.phase)
+	case m.phase == Deploying:
+		m.ready = true
+		m.deploy()
+	default:
+		m.ready = true
+		if m.joined < len(m.workers) {
+			m.setJoin() // the wait until here was of our own choice
+		}
+	}
+}
+
+// redeploy begins the next generation.
+func (m *Machine) redeploy() {
+	m.attempt++
+	m.deployed, m.running = 0, len(m.tasks)
+	m.cause, m.rank, m.patience, m.explain = nil, rankNone, true, false
+	for i := range m.tasks {
+		m.tasks[i] = TaskCreated
+	}
+	for i := range m.workers {
+		m.workers[i].phase, m.workers[i].running = workerJoined, len(m.workers[i].tasks)
+	}
+	joining := m.joinSet
+	m.enter(Deploying)
+	if !joining {
+		m.setJoin()
+	}
+	m.deploy()
 }
 
 func (m *Machine) stepSidesTaken() {
@@ -373,10 +514,10 @@ func (m *Machine) stepSidesTaken() {
 
 func (m *Machine) stepDeadline(k Deadline) {
 	switch {
-	case k == DeadlineJoin && m.phase == Deploying:
-		cause := m.joinFailure()
-		m.fail(cause, rankRoot, -1)
+	case k == DeadlineJoin && m.joinSet:
+		m.fail(m.joinFailure(), rankRoot, -1)
 	case k == DeadlineStop && m.phase.stopping():
+		m.stopSet = false
 		m.abandon()
 	case k == DeadlineExplain && m.explain:
 		m.explain, m.patience = false, false
@@ -421,8 +562,12 @@ func (m *Machine) abandon() {
 			}
 		}
 		m.endTasksOf(i, TaskFailed)
-		m.workers[i].phase, m.workers[i].explained = workerGone, true
+		m.joined--
+		m.workers[i].phase, m.workers[i].explained, m.workers[i].exitOwed = workerGone, true, m.cfg.Exits
 		m.do(Kill{w, "its tasks did not stop in time"})
+	}
+	if m.phase == Restarting && !m.cfg.Exits { // what cannot be killed may still write
+		m.enter(Failing)
 	}
 }
 
@@ -438,15 +583,43 @@ func (m *Machine) settle() {
 	case Canceling:
 		m.end(Canceled)
 	case Failing:
-		if m.rank != rankRoot && m.patience {
-			if !m.explain {
-				m.explain = true
-				m.do(SetDeadline{DeadlineExplain})
-			}
-			return
+		if m.explained() {
+			m.end(Failed)
 		}
-		m.end(Failed)
+	case Restarting:
+		m.settleRestart()
 	}
+}
+
+func (m *Machine) settleRestart() {
+	switch m.restart {
+	case restartStopping:
+		if m.explained() {
+			m.clearDeadlines()
+			if m.explain {
+				m.explain = false
+				m.do(ClearDeadline{DeadlineExplain})
+			}
+			m.restart, m.abandoned = restartAsked, nil
+			m.do(AskRestart{m.cause})
+		}
+	case restartDecided:
+		if m.ready && m.joined == len(m.workers) {
+			m.redeploy()
+		}
+	}
+}
+
+// explained reports whether the cause of the failure is known as well as it ever will be, and waits for it otherwise.
+func (m *Machine) explained() bool {
+	if m.rank == rankRoot || !m.patience {
+		return true
+	}
+	if !m.explain {
+		m.explain = true
+		m.do(SetDeadline{DeadlineExplain})
+	}
+	return false
 }
 
 func (m *Machine) end(p Phase) {

@@ -21,9 +21,10 @@ const (
 	Failed
 	Canceling
 	Canceled
+	Restarting
 )
 
-var phaseNames = [...]string{"created", "deploying", "running", "finishing", "finished", "failing", "failed", "canceling", "canceled"}
+var phaseNames = [...]string{"created", "deploying", "running", "finishing", "finished", "failing", "failed", "canceling", "canceled", "restarting"}
 
 // String is the phase as it appears in logs.
 func (p Phase) String() string { return phaseNames[p] }
@@ -32,7 +33,7 @@ func (p Phase) String() string { return phaseNames[p] }
 func (p Phase) Ended() bool { return p == Finished || p == Failed || p == Canceled }
 
 // stopping reports whether the job waits for its tasks to stop.
-func (p Phase) stopping() bool { return p == Failing || p == Canceling }
+func (p Phase) stopping() bool { return p == Failing || p == Canceling || p == Restarting }
 
 // TaskPhase is where a task is in its life.
 type TaskPhase uint8
@@ -101,6 +102,14 @@ type (
 	MasterFailed struct{ Cause *errs.Error }
 	// CancelAsked says that somebody wants the job to end.
 	CancelAsked struct{ Reason string }
+	// Decided answers AskRestart. Without Restart the job fails with Cause.
+	Decided struct {
+		Restart bool
+		Cause   *errs.Error
+	}
+	// Ready says that it is known where the tasks go on, and that they may be deployed. It is awaited before the first
+	// deployment with Config.Prepare, and before each later one.
+	Ready struct{}
 	// SidesTaken says that the client has taken all side rows; the answer to DrainSides.
 	SidesTaken struct{}
 	// DeadlinePassed says that a deadline that was set, and not cleared, has passed.
@@ -116,6 +125,8 @@ func (DeployFailed) event()   {}
 func (TaskMoved) event()      {}
 func (MasterFailed) event()   {}
 func (CancelAsked) event()    {}
+func (Decided) event()        {}
+func (Ready) event()          {}
 func (SidesTaken) event()     {}
 func (DeadlinePassed) event() {}
 
@@ -159,6 +170,11 @@ type (
 		Worker ids.WorkerID
 		Reason string
 	}
+	// AskRestart asks whether the job is restarted after a failure; all its tasks have ended. The answer is Decided, and after
+	// that, if the job is restarted, Ready.
+	AskRestart struct{ Cause *errs.Error }
+	// Replace asks for another worker of the name: the former is gone for good.
+	Replace struct{ Worker ids.WorkerID }
 	// DrainSides asks for SidesTaken as soon as the client has taken all side rows.
 	DrainSides struct{}
 	// SetDeadline asks for DeadlinePassed after the time that belongs to the kind. It replaces an earlier one of the kind.
@@ -182,6 +198,8 @@ func (Start) command()         {}
 func (Cancel) command()        {}
 func (Shutdown) command()      {}
 func (Kill) command()          {}
+func (AskRestart) command()    {}
+func (Replace) command()       {}
 func (DrainSides) command()    {}
 func (SetDeadline) command()   {}
 func (ClearDeadline) command() {}

@@ -13,7 +13,8 @@ import (
 
 // TestTranscripts plays the scenarios of testdata, one a file. Directives:
 //
-//	new [exits]       two workers w1, w2 and the tasks v0/0, v1/0 on w1, v0/1, v1/1 on w2
+//	new [exits] [restart] [prepare]
+//	                  two workers w1, w2 and the tasks v0/0, v1/0 on w1, v0/1, v1/1 on w2
 //	run               one event a line, see parseEvent; prints each event and the commands that follow
 //	phases            prints the phases of the job and its tasks
 func TestTranscripts(t *testing.T) {
@@ -22,7 +23,9 @@ func TestTranscripts(t *testing.T) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			switch d.Cmd {
 			case "new":
-				m = New(twoByTwo(d.HasArg("exits")))
+				cfg := twoByTwo(d.HasArg("exits"))
+				cfg.Restart, cfg.Prepare = d.HasArg("restart"), d.HasArg("prepare")
+				m = New(cfg)
 				return "ok\n"
 			case "run":
 				var b strings.Builder
@@ -64,9 +67,9 @@ func twoByTwo(exits bool) Config {
 
 // parseEvent reads:
 //
-//	begin | cancel | sides-taken
+//	begin | cancel | sides-taken | ready | restart | no-restart CODE
 //	join W [fingerprint] | lost W | exit W | deployed W | deploy-failed W CODE
-//	task V/S PHASE [CODE]          reported by the worker that runs it
+//	task V/S[#A] PHASE [CODE]      reported by the worker that runs it
 //	task V/S@W PHASE [CODE]        reported by W
 //	master-failed CODE | deadline KIND
 func parseEvent(m *Machine, line string) (Event, error) {
@@ -74,6 +77,9 @@ func parseEvent(m *Machine, line string) (Event, error) {
 	worker := ids.WorkerID(f[1])
 	failure := func(code string) *errs.Error {
 		class := errs.ClassFailTask
+		if errs.Code(code) == errs.CodePlanInvalid {
+			class = errs.ClassUser
+		}
 		if errs.Code(code) == errs.CodeCanceled {
 			class = errs.ClassCanceled
 		}
@@ -84,6 +90,12 @@ func parseEvent(m *Machine, line string) (Event, error) {
 		return Begin{}, nil
 	case "cancel":
 		return CancelAsked{Reason: "asked"}, nil
+	case "ready":
+		return Ready{}, nil
+	case "restart":
+		return Decided{Restart: true}, nil
+	case "no-restart":
+		return Decided{Cause: failure(f[1])}, nil
 	case "sides-taken":
 		return SidesTaken{}, nil
 	case "join":
@@ -119,8 +131,14 @@ func parseTask(m *Machine, f []string, failure func(string) *errs.Error) (Event,
 	if _, err := fmt.Sscanf(name, "v%d/%d", &task.Vertex, &task.Subtask); err != nil {
 		return nil, err
 	}
+	place := task
+	if _, attempt, ok := strings.Cut(name, "#"); ok {
+		if _, err := fmt.Sscan(attempt, &task.Attempt); err != nil {
+			return nil, err
+		}
+	}
 	e := TaskMoved{Worker: ids.WorkerID(worker), Task: task}
-	if i, ok := m.place[task]; worker == "" && ok {
+	if i, ok := m.place[place]; worker == "" && ok {
 		e.Worker = m.cfg.Tasks[i].Worker
 	}
 	for i, name := range taskPhaseNames {
