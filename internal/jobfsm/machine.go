@@ -309,7 +309,7 @@ func (m *Machine) stepTaskMoved(e TaskMoved) {
 
 func (m *Machine) stepLost(e WorkerLost) {
 	i, known := m.index[e.Worker]
-	if !known || m.workers[i].phase == workerGone || m.workers[i].phase == workerAwaited {
+	if !known || m.workers[i].phase == workerGone {
 		m.note("%s", describe(e))
 		return
 	}
