@@ -5,6 +5,7 @@ import (
 	"github.com/weir-stream/weir/internal/snapshot"
 	"github.com/weir-stream/weir/internal/statebackend"
 	"github.com/weir-stream/weir/internal/statebackend/transfer"
+	"github.com/weir-stream/weir/internal/timer"
 )
 
 // Snapshotter is implemented by operators with state that is neither in the backend of Context.OpenState nor a KeyedPart: those
@@ -66,6 +67,25 @@ type KeyedPart struct {
 	Cut func() (statebackend.Frozen, error)
 	// Load takes each entry of the subtask's key groups at a restore, after Open and before AfterRestore.
 	Load transfer.Sink
+}
+
+// AddTimers registers timers as keyed state, in Open. nsWidth is the width of their namespaces, or
+// statebackend.VariableNamespace.
+func (c *Context) AddTimers(name string, kind snapshot.Kind, nsWidth int, t *timer.Timers) {
+	c.AddKeyed(KeyedPart{
+		State: snapshot.State{Name: name, Kind: kind, NamespaceWidth: nsWidth},
+		Cut:   t.Cut,
+		Load:  t.Sink(),
+	})
+}
+
+// WatermarkThen returns the event time at which the operator begins: where the run before was at the cut, or event.NoTime. Rows
+// at or before it are late, as they would have been then.
+func (c *Context) WatermarkThen() int64 {
+	if c.Restored == nil {
+		return event.NoTime
+	}
+	return c.Restored.Watermark
 }
 
 // Restored is what an earlier run has left for an operator.

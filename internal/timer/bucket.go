@@ -23,6 +23,7 @@ type bucket struct {
 	limit uint32 // count at which a small log is compacted
 	all   uint32 // records of sampled timers in the log
 	live  uint32 // sampled timers that are registered
+	born  uint32 // number of cuts when the log began
 	min   int64  // no timer is earlier
 	// dirty is 1 when the log may hold more than one record of a timer, or a deletion.
 	dirty uint64
@@ -51,7 +52,7 @@ func (s *Timers) bucketOf(number int64) *bucket {
 	p, created := s.buckets.Upsert64(numberHash(number), uint64(number))
 	b := (*bucket)(p)
 	if created {
-		b.limit = smallLog
+		b.limit, b.born = smallLog, s.cuts
 		b.min = number<<bucketBits + bucketMillis - 1
 		s.order.push(number)
 	}
@@ -110,8 +111,8 @@ func (s *Timers) compact(number int64, b *bucket) {
 		r := l.record(e.ref)
 		copy(s.slab.room(&log, r.size()), r[:r.size()])
 	}
-	s.slab.drop(&b.log)
-	b.log = log
+	s.drop(&b.log, b.born)
+	b.log, b.born = log, s.cuts
 	b.count = uint32(len(es))
 	b.limit = max(smallLog, 2*b.count)
 	b.all = b.live

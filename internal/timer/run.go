@@ -16,12 +16,17 @@ type run struct {
 	number int64
 
 	log     chain
+	born    uint32 // as that of the bucket
 	list    listing
 	entries []entry
-	pos     int // entries before it have fired
+	shared  bool // a cut has list and entries, too
+	pos     int  // entries before it have fired
+	touched int  // entries before it have been touched
+	sum     byte
 
 	overlay struct {
 		log  chain
+		born uint32
 		list listing
 		heap []pending // records in the order of record.compare, then of age
 	}
@@ -39,10 +44,10 @@ type pending struct {
 
 // start takes the log of a bucket over.
 func (r *run) start(s *Timers, number int64, b *bucket) {
-	r.active, r.number, r.pos = true, number, 0
-	r.log = b.log
+	r.active, r.number, r.pos, r.touched = true, number, 0, 0
+	r.log, r.born = b.log, b.born
 	r.list.open(&s.slab, r.log)
-	es := r.list.entries(r.entries[:0])
+	es := r.list.entries(slices.Grow(r.entries[:0], int(b.count)))
 	if b.dirty != 0 {
 		s.scratch[1] = grown(s.scratch[1], len(es))
 		r.list.sortEntries(es, s.scratch[1])
@@ -52,31 +57,45 @@ func (r *run) start(s *Timers, number int64, b *bucket) {
 }
 
 // end frees a run of which nothing is left.
-func (r *run) end(s *slab) {
-	s.drop(&r.log)
+func (r *run) end(s *Timers) {
+	s.drop(&r.log, r.born)
 	r.recycle(s)
 	r.active = false
 	// A rare large bucket must not hold its memory for ever.
-	if cap(r.entries) > entriesKept {
+	if r.shared || cap(r.entries) > entriesKept {
 		r.entries = nil
+	}
+	if r.shared {
+		r.list.chunks, r.shared = nil, false
 	}
 }
 
+// freeze returns the run as it is now, to be read by another goroutine.
+func (r *run) freeze() *run {
+	r.shared = true
+	c := *r
+	c.overlay.list.chunks, c.overlay.heap = slices.Clone(r.overlay.list.chunks), slices.Clone(r.overlay.heap)
+	return &c
+}
+
 // recycle frees the log of an empty overlay. No record of it may be in use.
-func (r *run) recycle(s *slab) {
+func (r *run) recycle(s *Timers) {
 	if o := &r.overlay; len(o.heap) == 0 && o.log.head != 0 {
-		s.drop(&o.log)
+		s.drop(&o.log, o.born)
 		o.list.chunks = o.list.chunks[:0]
 	}
 }
 
 // add appends a record to the overlay.
-func (r *run) add(s *slab, key statebackend.Key, ns []byte, t int64, op uint32) {
+func (r *run) add(s *Timers, key statebackend.Key, ns []byte, t int64, op uint32) {
 	o := &r.overlay
 	tail := o.log.tail
+	if tail == 0 {
+		o.born = s.cuts
+	}
 	n := recordBytes(key.Bytes, ns)
-	writeRecord(s.room(&o.log, n), key, ns, t, op)
-	chunk := s.chunk(o.log.tail)
+	writeRecord(s.slab.room(&o.log, n), key, ns, t, op)
+	chunk := s.slab.chunk(o.log.tail)
 	if o.log.tail != tail {
 		o.list.chunks = append(o.list.chunks, chunk)
 	}
@@ -100,6 +119,9 @@ func (r *run) next(t int64, take bool) record {
 	for {
 		var head record
 		if r.pos < len(r.entries) {
+			if r.pos >= r.touched {
+				r.touch()
+			}
 			head = r.list.record(r.entries[r.pos].ref)
 		}
 		if len(o.heap) == 0 {
@@ -135,6 +157,18 @@ func (r *run) next(t int64, take bool) record {
 			return last
 		}
 	}
+}
+
+// touchAhead is how many records are touched together: enough to keep a core's misses in flight.
+const touchAhead = 32
+
+// touch reads a byte of each of the next records. They lie in no order, and one after the other each would be a miss.
+func (r *run) touch() {
+	end := min(r.pos+touchAhead, len(r.entries))
+	for _, e := range r.entries[r.pos:end] {
+		r.sum += r.list.record(e.ref)[0]
+	}
+	r.touched = end
 }
 
 // youngest pops all records about the first timer of the overlay and returns the youngest. Unless take is set, that one

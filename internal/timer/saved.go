@@ -20,7 +20,8 @@ func (s *Timers) Source(st snapshot.State) transfer.Source {
 	}}
 }
 
-// Sink returns what registers saved timers. One that is overdue fires at the next Advance.
+// Sink returns what registers saved timers. One that is overdue fires at the next Advance. The key groups must be those that
+// the set is for.
 func (s *Timers) Sink() transfer.Sink {
 	return func(e *snapshot.Entry) error {
 		if len(e.UserKey) != 8 || len(e.Value) != 0 {

@@ -83,16 +83,9 @@ func (s *slab) put(r chunkRef) {
 // chain is a log: a list of chunks with the last one at hand. It lies in pointer-free memory.
 type chain struct {
 	head, tail chunkRef
-	// used is the number of bytes in use of the last chunk. Its header says so only after seal: the header is another
-	// cache line than the one that is written.
+	// used is the number of bytes in use of the last chunk. Its header says so only when another chunk follows: the header is
+	// another cache line than the one that is written, and readers of a cut never look at it.
 	used uint32
-}
-
-// seal brings the header of the last chunk up to date.
-func (s *slab) seal(c *chain) {
-	if c.tail != 0 {
-		binary.LittleEndian.PutUint32(s.chunk(c.tail)[4:], c.used)
-	}
 }
 
 // room returns n bytes at the end of the chain to write a record into. n is a multiple of 8.
@@ -112,8 +105,9 @@ func (s *slab) room(c *chain, n int) []byte {
 	if c.tail == 0 {
 		c.head = r
 	} else {
-		s.seal(c)
-		binary.LittleEndian.PutUint32(s.chunk(c.tail), uint32(r))
+		head := s.chunk(c.tail)
+		binary.LittleEndian.PutUint32(head, uint32(r))
+		binary.LittleEndian.PutUint32(head[4:], c.used)
 	}
 	c.tail, c.used = r, uint32(chunkHead+n)
 	return s.chunk(r)[chunkHead : chunkHead+n]

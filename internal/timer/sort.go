@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+
+	"github.com/weir-stream/weir/internal/keygroup"
 )
 
 // entry stands for a record of a bucket while it is sorted: the time inside the bucket (6 bits) and the top 58 bits of
@@ -34,15 +36,19 @@ func entryKey(t int64, hash uint64) uint64 {
 // listing is a log laid open for random access.
 type listing struct {
 	chunks [][]byte
+	last   int // bytes in use of the last chunk
 }
 
-// open lists the chunks of c.
+// open lists the chunks of c, as far as c knows of them: it may have grown since c was noted.
 func (l *listing) open(s *slab, c chain) {
-	s.seal(&c)
+	l.last = int(c.used)
 	l.chunks = l.chunks[:0]
 	for r := c.head; r != 0; {
 		b := s.chunk(r)
 		l.chunks = append(l.chunks, b)
+		if r == c.tail {
+			break
+		}
 		r = chunkRef(binary.LittleEndian.Uint32(b))
 	}
 }
@@ -55,7 +61,7 @@ func (l *listing) record(r recordRef) record {
 // entries appends an entry for every record.
 func (l *listing) entries(es []entry) []entry {
 	for i, b := range l.chunks {
-		used := int(binary.LittleEndian.Uint32(b[4:]))
+		used := l.used(i)
 		for off := chunkHead; off < used; {
 			r := record(b[off:])
 			es = append(es, entry{entryKey(r.time(), r.hash()), refOf(i, off, r)})
@@ -63,6 +69,29 @@ func (l *listing) entries(es []entry) []entry {
 		}
 	}
 	return es
+}
+
+// entriesIn is entries for the keys of some groups.
+func (l *listing) entriesIn(es []entry, groups keygroup.Range) []entry {
+	for i, b := range l.chunks {
+		used := l.used(i)
+		for off := chunkHead; off < used; {
+			r := record(b[off:])
+			if groups.ContainsHash(r.hash()) {
+				es = append(es, entry{entryKey(r.time(), r.hash()), refOf(i, off, r)})
+			}
+			off += r.size()
+		}
+	}
+	return es
+}
+
+// used returns the bytes in use of chunk i. The header of the last one does not say.
+func (l *listing) used(i int) int {
+	if i == len(l.chunks)-1 {
+		return l.last
+	}
+	return int(binary.LittleEndian.Uint32(l.chunks[i][4:]))
 }
 
 // sortEntries sorts es as the timers fire, and the records of one timer by age. scratch is as long as es.

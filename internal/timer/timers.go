@@ -20,6 +20,10 @@ type Timers struct {
 	run     run
 	firing  bool
 
+	cuts  uint32    // taken so far
+	open  []*frozen // cuts that have not been released, as far as is known
+	limbo []limboed // by rising cut
+
 	hot       *bucket // the bucket of hotNumber, which was used last
 	hotNumber int64
 	scratch   [2][]entry
@@ -43,7 +47,7 @@ func (s *Timers) Delete(key statebackend.Key, ns []byte, t int64) { s.op(key, ns
 func (s *Timers) op(key statebackend.Key, ns []byte, t int64, op uint32) {
 	number := numberOf(t)
 	if s.run.active && number <= s.run.number {
-		s.run.add(&s.slab, key, ns, t, op)
+		s.run.add(s, key, ns, t, op)
 		if f := fingerprint(key.Hash, ns, t); f>>(64-sampleBits) == 0 {
 			s.run.sample(s.sample, f, op)
 		}
@@ -66,7 +70,7 @@ func (s *Timers) Advance(t int64, fire Fire) error {
 	defer func() { s.firing = false }()
 	for s.load(t) {
 		for {
-			s.run.recycle(&s.slab)
+			s.run.recycle(s)
 			r := s.run.next(t, true)
 			if r == nil {
 				break
@@ -79,7 +83,7 @@ func (s *Timers) Advance(t int64, fire Fire) error {
 		if s.run.next(math.MaxInt64, false) != nil {
 			return nil
 		}
-		s.run.end(&s.slab)
+		s.run.end(s)
 	}
 	return nil
 }
@@ -192,7 +196,7 @@ func (s *Timers) Bytes() int64 {
 		int64(cap(s.scratch[0])+cap(s.scratch[1])+cap(s.run.entries))*16
 }
 
-// Close frees everything. s must not be used afterwards.
+// Close frees everything but what cuts hold, which are good until they are released. s must not be used afterwards.
 func (s *Timers) Close() {
 	s.buckets.Close()
 	s.sample.Close()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -97,7 +98,8 @@ func TestTimersAreASortedSet(t *testing.T) {
 		draw := func(rt *rapid.T) one {
 			return make(rapid.IntRange(0, 30).Draw(rt, "key"), rapid.IntRange(0, 1<<41).Draw(rt, "time"))
 		}
-		rt.Repeat(map[string]func(*rapid.T){
+		var cuts []cutAt
+		actions := map[string]func(*rapid.T){
 			"register": func(rt *rapid.T) {
 				o := draw(rt)
 				s.Register(o.of())
@@ -135,7 +137,9 @@ func TestTimersAreASortedSet(t *testing.T) {
 				}
 				compare(rt, s, model)
 			},
-		})
+		}
+		maps.Copy(actions, cutActions(s, &model, &cuts))
+		rt.Repeat(actions)
 	})
 }
 

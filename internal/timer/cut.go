@@ -1,0 +1,147 @@
+package timer
+
+import (
+	"encoding/binary"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/weir-stream/weir/internal/keygroup"
+	"github.com/weir-stream/weir/internal/statebackend"
+)
+
+// A cut notes the log of every bucket and how far it was written. Logs only grow, and what is dropped while a cut that may
+// hold it has not been released waits in limbo, so nothing is copied but the list of the logs. Sorting and resolving are done
+// by whoever reads the cut.
+
+// frozen is the timers at a cut.
+type frozen struct {
+	slab     slab // the blocks of then
+	logs     []frozenLog
+	run      *run // nil if no bucket was firing
+	number   uint32
+	released atomic.Bool
+	scratch  [2][]entry
+}
+
+type frozenLog struct {
+	log   chain
+	count uint32
+	dirty bool
+}
+
+// limboed is a dropped log that a cut up to the given one may hold.
+type limboed struct {
+	cut uint32
+	log chain
+}
+
+// Cut returns the timers as they are now. It takes time in proportion to the number of buckets, not of timers. It must not be
+// called from a Fire.
+func (s *Timers) Cut() (statebackend.Frozen, error) {
+	if s.firing {
+		panic("timer: Cut called from a Fire")
+	}
+	s.reap()
+	f := &frozen{slab: slab{blocks: s.slab.blocks}, logs: make([]frozenLog, 0, s.buckets.Len())}
+	s.buckets.All(func(_ uint64, _ []byte, val unsafe.Pointer) bool {
+		b := (*bucket)(val)
+		f.logs = append(f.logs, frozenLog{b.log, b.count, b.dirty != 0})
+		return true
+	})
+	if s.run.active {
+		f.run = s.run.freeze()
+	}
+	s.cuts++
+	f.number = s.cuts
+	s.open = append(s.open, f)
+	return f, nil
+}
+
+// drop frees a log, or has it wait for the cuts that may hold it. born is the number of cuts when it began.
+func (s *Timers) drop(c *chain, born uint32) {
+	if len(s.open) > 0 {
+		s.reap()
+	}
+	if len(s.open) == 0 || born == s.cuts {
+		s.slab.drop(c)
+		return
+	}
+	s.limbo = append(s.limbo, limboed{s.cuts, *c})
+	*c = chain{}
+}
+
+// reap frees what waited for cuts that have been released.
+func (s *Timers) reap() {
+	n := 0
+	for _, f := range s.open {
+		if !f.released.Load() {
+			s.open[n] = f
+			n++
+		}
+	}
+	if n == len(s.open) {
+		return
+	}
+	clear(s.open[n:])
+	s.open = s.open[:n]
+	oldest := s.cuts + 1
+	if n > 0 {
+		oldest = s.open[0].number
+	}
+	n = 0
+	for n < len(s.limbo) && s.limbo[n].cut < oldest {
+		s.slab.drop(&s.limbo[n].log)
+		n++
+	}
+	s.limbo = s.limbo[n:]
+}
+
+// Release implements statebackend.Frozen.
+func (f *frozen) Release() { f.released.Store(true) }
+
+// sortedMax bounds how many timers of one bucket are sorted at a time.
+const sortedMax = 1 << 20
+
+// Each implements statebackend.Frozen. The user key is the time, so that the order of bytes is that of times.
+func (f *frozen) Each(groups keygroup.Range, visit statebackend.Visit) {
+	var at [8]byte
+	each := func(r record) bool {
+		binary.BigEndian.PutUint64(at[:], uint64(r.time())^1<<63)
+		return visit(statebackend.Key{Hash: r.hash(), Bytes: r.key()}, r.ns(), at[:], nil)
+	}
+	if f.run != nil {
+		for _, r := range f.run.rest() {
+			if groups.ContainsHash(r.hash()) && !each(r) {
+				return
+			}
+		}
+	}
+	var l listing
+	for _, log := range f.logs {
+		l.open(&f.slab, log.log)
+		parts := min(1+int(log.count/sortedMax), max(groups.Len(), 1))
+		for i := range parts {
+			part := keygroup.Range{
+				From: groups.From + keygroup.Group(groups.Len()*i/parts),
+				To:   groups.From + keygroup.Group(groups.Len()*(i+1)/parts),
+			}
+			for _, e := range f.resolved(&l, part, log.dirty) {
+				if !each(l.record(e.ref)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// resolved returns the registered timers of a log in groups.
+func (f *frozen) resolved(l *listing, groups keygroup.Range, dirty bool) []entry {
+	es := l.entriesIn(f.scratch[0][:0], groups)
+	f.scratch[0] = es
+	if !dirty {
+		return es
+	}
+	f.scratch[1] = grown(f.scratch[1], len(es))
+	l.sortEntries(es, f.scratch[1])
+	return l.resolve(es)
+}
