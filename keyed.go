@@ -38,6 +38,9 @@ func (s Stream[T]) KeyBy[K any](key func(T) K) KeyedStream[K, T] {
 	k.part = graph.Partition{Kind: graph.Keyed, Explicit: true, Type: typeName[K](), Fn: operator.HasherMaker(func() operator.Hasher {
 		return newHasher(key, kc, at)
 	})}
+	if kc != nil {
+		k.part.KeySchema = kc.Schema().Append(nil)
+	}
 	return k
 }
 

@@ -1,19 +1,32 @@
 package state
 
-import "iter"
+import (
+	"iter"
+
+	"github.com/weir-stream/weir/internal/codec"
+)
 
 // ListDescriptor declares a state of a sequence of V a key.
-type ListDescriptor[V any] struct{ name string }
+type ListDescriptor[V any] struct {
+	name string
+	from migrations
+}
 
 // ListOf declares a state of a sequence of V a key.
-func ListOf[V any](name string) ListDescriptor[V] { return ListDescriptor[V]{name} }
+func ListOf[V any](name string) ListDescriptor[V] { return ListDescriptor[V]{name: name} }
+
+// Migrate is what it is for ValueDescriptor, for each value of the sequence.
+func (d ListDescriptor[V]) Migrate[Old any](f func(Old) (V, error)) ListDescriptor[V] {
+	d.from = migrating(d.from, f)
+	return d
+}
 
 func (d ListDescriptor[V]) open(in Store) (List[V], error) {
-	c, err := newCells[V]()
+	c, err := newCells[V](d.from)
 	if err != nil {
-		return List[V]{}, err
+		return List[V]{}, opening(d.name, err)
 	}
-	raw, err := in.OpenList(c.spec(d.name, "list"))
+	raw, err := in.OpenList(c.spec(d.name, codec.Table{}))
 	return List[V]{&list[V]{cells: c, raw: raw, guard: guard{name: d.name}}}, err
 }
 

@@ -7,23 +7,30 @@ import (
 )
 
 // MapDescriptor declares a state of a map from K to V a key.
-type MapDescriptor[K, V any] struct{ name string }
+type MapDescriptor[K, V any] struct {
+	name string
+	from migrations
+}
 
 // MapOf declares a state of a map from K to V a key. K must be a type that could be the key of a stream.
-func MapOf[K, V any](name string) MapDescriptor[K, V] { return MapDescriptor[K, V]{name} }
+func MapOf[K, V any](name string) MapDescriptor[K, V] { return MapDescriptor[K, V]{name: name} }
+
+// Migrate is what it is for ValueDescriptor, for the value of each entry. The type of the entries' keys cannot change.
+func (d MapDescriptor[K, V]) Migrate[Old any](f func(Old) (V, error)) MapDescriptor[K, V] {
+	d.from = migrating(d.from, f)
+	return d
+}
 
 func (d MapDescriptor[K, V]) open(in Store) (Map[K, V], error) {
 	kc, err := codec.KeyFor[K]()
 	if err != nil {
-		return Map[K, V]{}, err
+		return Map[K, V]{}, opening(d.name, err)
 	}
-	c, err := newCells[V]()
+	c, err := newCells[V](d.from)
 	if err != nil {
-		return Map[K, V]{}, err
+		return Map[K, V]{}, opening(d.name, err)
 	}
-	spec := c.spec(d.name, "map")
-	spec.Schema = kc.Schema().Append(append(spec.Schema, 0))
-	raw, err := in.OpenMap(spec)
+	raw, err := in.OpenMap(c.spec(d.name, codec.Table{Entry: kc.Schema()}))
 	return Map[K, V]{&mapping[K, V]{cells: c, entries: kc, raw: raw, guard: guard{name: d.name}}}, err
 }
 

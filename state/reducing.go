@@ -2,17 +2,23 @@ package state
 
 // ReducingDescriptor declares a state that combines the values added to it.
 type ReducingDescriptor[V any] struct {
-	name string
-	f    func(have, added V) V
+	value ValueDescriptor[V]
+	f     func(have, added V) V
 }
 
 // ReducingOf declares a state that combines the values added to it by f.
 func ReducingOf[V any](name string, f func(have, added V) V) ReducingDescriptor[V] {
-	return ReducingDescriptor[V]{name, f}
+	return ReducingDescriptor[V]{ValueOf[V](name), f}
+}
+
+// Migrate is what it is for ValueDescriptor.
+func (d ReducingDescriptor[V]) Migrate[Old any](f func(Old) (V, error)) ReducingDescriptor[V] {
+	d.value = d.value.Migrate(f)
+	return d
 }
 
 func (d ReducingDescriptor[V]) open(in Store) (Reducing[V], error) {
-	v, err := ValueOf[V](d.name).open(in)
+	v, err := d.value.open(in)
 	return Reducing[V]{v, d.f}, err
 }
 
@@ -40,7 +46,7 @@ func (r Reducing[V]) keys() RawKeys { return r.v.s.raw }
 
 // AggregatingDescriptor declares a state that aggregates rows T in an accumulator A to a result R.
 type AggregatingDescriptor[T, A, R any] struct {
-	name   string
+	value  ValueDescriptor[A]
 	add    func(acc *A, row T)
 	result func(acc *A) R
 }
@@ -48,11 +54,17 @@ type AggregatingDescriptor[T, A, R any] struct {
 // AggregatingOf declares a state that aggregates rows T in an accumulator A, which begins as its zero value and which add
 // changes in place, to a result R.
 func AggregatingOf[T, A, R any](name string, add func(acc *A, row T), result func(acc *A) R) AggregatingDescriptor[T, A, R] {
-	return AggregatingDescriptor[T, A, R]{name, add, result}
+	return AggregatingDescriptor[T, A, R]{ValueOf[A](name), add, result}
+}
+
+// Migrate is what it is for ValueDescriptor, for accumulators.
+func (d AggregatingDescriptor[T, A, R]) Migrate[Old any](f func(Old) (A, error)) AggregatingDescriptor[T, A, R] {
+	d.value = d.value.Migrate(f)
+	return d
 }
 
 func (d AggregatingDescriptor[T, A, R]) open(in Store) (Aggregating[T, A, R], error) {
-	v, err := ValueOf[A](d.name).open(in)
+	v, err := d.value.open(in)
 	return Aggregating[T, A, R]{v, d.add, d.result}, err
 }
 

@@ -10,6 +10,8 @@ type Spec struct {
 	Width int
 	// Schema describes the encoding of what is kept.
 	Schema []byte
+	// Values is for the engine: how values of former schemas are read.
+	Values any
 }
 
 // Store is where a function's state lies: the engine implements it, handles are built on it. Opening a name again gives

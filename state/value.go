@@ -7,17 +7,30 @@ import (
 )
 
 // ValueDescriptor declares a state of one V a key.
-type ValueDescriptor[V any] struct{ name string }
+type ValueDescriptor[V any] struct {
+	name string
+	from migrations
+}
 
 // ValueOf declares a state of one V a key.
-func ValueOf[V any](name string) ValueDescriptor[V] { return ValueDescriptor[V]{name} }
+func ValueOf[V any](name string) ValueDescriptor[V] { return ValueDescriptor[V]{name: name} }
+
+// Migrate returns the declaration with a function that makes values of an earlier version of the program into those of
+// this one, for changes that go beyond what a restore does by itself (docs/ops/upgrading.md). It is called when the state
+// is restored, once for each value whose written form was that of Old. Several versions have a function each.
+//
+// f may be called in several goroutines at once. Its error ends the restore and names the state and the key.
+func (d ValueDescriptor[V]) Migrate[Old any](f func(Old) (V, error)) ValueDescriptor[V] {
+	d.from = migrating(d.from, f)
+	return d
+}
 
 func (d ValueDescriptor[V]) open(in Store) (Value[V], error) {
-	c, err := newCells[V]()
+	c, err := newCells[V](d.from)
 	if err != nil {
-		return Value[V]{}, err
+		return Value[V]{}, opening(d.name, err)
 	}
-	raw, err := in.OpenValue(c.spec(d.name, "value"))
+	raw, err := in.OpenValue(c.spec(d.name, codec.Table{}))
 	return Value[V]{&value[V]{cells: c, raw: raw}}, err
 }
 
@@ -83,22 +96,29 @@ func (v Value[V]) keys() RawKeys { return v.s.raw }
 
 // cells encodes the values of a state.
 type cells[V any] struct {
-	codec *codec.Codec[V]
-	width int // 0 = values vary in size, or have none
-	buf   []byte
+	codec  *codec.Codec[V]
+	values *codec.Values
+	width  int // 0 = values vary in size, or have none
+	buf    []byte
 }
 
-func newCells[V any]() (cells[V], error) {
+func newCells[V any](from migrations) (cells[V], error) {
 	c, err := codec.For[V]()
 	if err != nil {
 		return cells[V]{}, err
 	}
+	values, err := valuesOf[V](from)
+	if err != nil {
+		return cells[V]{}, err
+	}
 	width, _ := c.Fixed()
-	return cells[V]{codec: c, width: width}, nil
+	return cells[V]{codec: c, values: values, width: width}, nil
 }
 
-func (c *cells[V]) spec(name, kind string) Spec {
-	return Spec{Name: name, Width: c.width, Schema: append([]byte(kind+"\x00"), c.codec.Schema().Append(nil)...)}
+// spec describes a state; t has what else there is to say of its table.
+func (c *cells[V]) spec(name string, t codec.Table) Spec {
+	t.Value = c.values.Schema
+	return Spec{Name: name, Width: c.width, Schema: t.Append(nil), Values: c.values}
 }
 
 // encode returns the bytes of x, valid until the next call.

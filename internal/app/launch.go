@@ -168,7 +168,7 @@ func (b *builder) sideHook(v *graph.Vertex) func(op int, name string, batch even
 
 // chainOp turns an operator of the plan into one of a task.
 func chainOp(op graph.ChainedOp, outputs map[int]*edgeOutput) (task.Op, error) {
-	out := task.Op{Name: op.Node.Label()}
+	out := task.Op{Name: op.Node.Label(), KeySchema: op.Node.KeySchema()}
 	switch f := op.Node.Factory.(type) {
 	case operator.Maker:
 		out.Make = f

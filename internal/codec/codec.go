@@ -38,7 +38,7 @@ func For[T any]() (*Codec[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.decodeFrom(n.schema, n); err != nil {
+	if _, err := c.decodeFrom(n.schema, n); err != nil {
 		return nil, err
 	}
 	codecs.Store(t, c)
@@ -47,11 +47,20 @@ func For[T any]() (*Codec[T], error) {
 
 // ForSchema returns a codec that decodes bytes of the schema old into T as Resolve allows, and encodes T as For does.
 func ForSchema[T any](old *Schema) (*Codec[T], error) {
+	c, _, err := forSchema[T](old)
+	return c, err
+}
+
+func forSchema[T any](old *Schema) (*Codec[T], *Plan, error) {
 	c, n, err := encoderFor[T](reflect.TypeFor[T]())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return c, c.decodeFrom(old, n)
+	plan, err := c.decodeFrom(old, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, plan, nil
 }
 
 func encoderFor[T any](t reflect.Type) (*Codec[T], *node, error) {
@@ -66,16 +75,16 @@ func encoderFor[T any](t reflect.Type) (*Codec[T], *node, error) {
 	return c, n, nil
 }
 
-func (c *Codec[T]) decodeFrom(old *Schema, n *node) error {
+func (c *Codec[T]) decodeFrom(old *Schema, n *node) (*Plan, error) {
 	plan, err := Resolve(old, n.schema)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	least, _ := old.width()
 	c.source, c.least, c.zeroes = old, int(least), !plan.Identical() || len(c.ignored) > 0
 	c.bulk = plan.Identical() && n.dense && n.plain
 	c.dec = frequent(compileDecoder(nil, plan.root, n, 0, shortName(n.typ)))
-	return nil
+	return plan, nil
 }
 
 // shortName is the name of t without its package's path, and without those of its type arguments.

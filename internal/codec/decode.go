@@ -98,6 +98,8 @@ func decodeRest(o *op, src []byte, at unsafe.Pointer) (rest []byte, err error) {
 		return decodePointer(o.sub, src, at)
 	case opMap:
 		return decodeMap(o.sub, src, at)
+	case opBox:
+		return decodeBox(o.sub, src, 0, at)
 	default:
 		rest, err = decodeLeaf(o, src, at)
 	}
@@ -262,8 +264,13 @@ func decodePointer(s *sub, src []byte, at unsafe.Pointer) ([]byte, error) {
 	default:
 		return src, corrupt(s.path, errNull)
 	}
+	return decodeBox(s, src, 1, at)
+}
+
+// decodeBox reads a value from src[i:] to memory of its own and stores the pointer to it.
+func decodeBox(s *sub, src []byte, i int, at unsafe.Pointer) ([]byte, error) {
 	target := reflect.New(s.typ.Elem()).UnsafePointer()
-	i, err := decode(s.prog, src, 1, target)
+	i, err := decode(s.prog, src, i, target)
 	if err != nil {
 		return src, err
 	}

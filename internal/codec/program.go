@@ -35,6 +35,7 @@ const (
 	opPointer    // null byte and sub
 	opMap        // count, then key and value for each entry
 	opWiden      // decoder: sub.from to sub.to
+	opBox        // decoder: a new value of sub.typ by sub, and the pointer to it
 	opSkipSchema // decoder: a value of sub.schema is not looked at
 )
 
@@ -167,6 +168,11 @@ func compileDecoder(prog []op, st *step, n *node, off uintptr, path string) []op
 	o := op{off: uint32(off), sub: &sub{path: path}}
 	if st.widen {
 		o.code, o.sub.from, o.sub.to = opWiden, st.old.Kind, st.new.Kind
+		return append(prog, o)
+	}
+	if st.box {
+		o.code, o.sub.typ = opBox, n.typ
+		o.sub.prog = frequent(compileDecoder(nil, st.elem, n.elem, 0, path))
 		return append(prog, o)
 	}
 	switch n.schema.Kind {

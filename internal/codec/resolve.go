@@ -20,8 +20,11 @@ func (p *Plan) Identical() bool { return p.root.same }
 // Change is one allowed difference between two schemas.
 type Change struct {
 	Path string // of the field, without the name of the value itself: "Meta.Count"
-	What string // "added", "dropped", "renamed from x", "widened from int32 to int64", "laid out anew"
+	What string // "added", "dropped", "renamed from x", "widened from int32 to int64", "may be nil now", "laid out anew"
 }
+
+// dropped is the only change that loses something.
+const dropped = "dropped"
 
 // String is the change as one line.
 func (c Change) String() string { return c.Path + " " + c.What }
@@ -31,6 +34,7 @@ type step struct {
 	old, new *Schema
 	same     bool // the same bytes
 	widen    bool // a scalar that becomes another scalar
+	box      bool // a value that becomes a pointer to it; elem is the way of the value
 	fields   []fieldStep
 	elem     *step
 }
@@ -42,7 +46,7 @@ type fieldStep struct {
 }
 
 // Resolve compares the schema that bytes were written with to the one that they are to be read with. Fields may have
-// been added (they read as zero), dropped, renamed by tag, and widened without loss. Everything else is refused; the
+// been added (they read as zero), dropped, renamed by tag, widened without loss, and become pointers. Everything else is refused; the
 // error has one line for each offence and no prefix: the caller knows the table and the operator.
 func Resolve(old, new *Schema) (*Plan, error) {
 	r := resolver{}
@@ -82,10 +86,19 @@ func (r *resolver) refuse(path string, old, new *Schema, why string) *step {
 // step returns nil after a refusal.
 func (r *resolver) step(old, new *Schema, path string) *step {
 	s := &step{old: old, new: new, same: old.Equal(new)}
+	if old.Kind != KindPointer && new.Kind == KindPointer {
+		s.box = true
+		r.change(path, "may be nil now")
+		s.elem = r.step(old, new.Elem, path)
+		return s
+	}
 	if old.Kind != new.Kind {
 		if s.widen = widens(old.Kind, new.Kind); !s.widen {
 			why := "Keep " + old.String()
-			if scalarSize[old.Kind] > 0 && scalarSize[new.Kind] > 0 {
+			switch {
+			case old.Kind == KindPointer:
+				why = "It may be nil, which " + new.String() + " cannot say. " + why
+			case scalarSize[old.Kind] > 0 && scalarSize[new.Kind] > 0:
 				why = "A value may not fit. " + why
 			}
 			return r.refuse(path, old, new, why)
@@ -136,7 +149,7 @@ func (r *resolver) structure(s *step, path string) {
 		of := &s.old.Fields[i]
 		fs := fieldStep{old: i, new: target[i]}
 		if fs.new < 0 {
-			r.change(dot+of.ID, "dropped")
+			r.change(dot+of.ID, dropped)
 		} else {
 			nf := &s.new.Fields[fs.new]
 			taken[fs.new] = true

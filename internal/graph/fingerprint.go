@@ -27,7 +27,7 @@ func writeNode(w io.Writer, n *Node) {
 		n.ID, n.Name, n.UID, n.Kind, n.Desc, n.Parallelism, n.MaxParallelism, n.SourceMaxParallelism,
 		n.Source, n.Sink, n.Stateful, n.Keyed, n.Bounded, n.Chaining, n.SlotGroup, n.SideOutputs)
 	for _, e := range n.Inputs {
-		fmt.Fprintf(w, "edge %d %d %q %s %t %t %q %q %t\n", e.From, e.Input, e.Side, e.Partition.Kind, e.Partition.Explicit, e.Partition.Keys,
-			e.Partition.Type, e.Type, e.Blocking)
+		fmt.Fprintf(w, "edge %d %d %q %s %t %t %q %q %t %x\n", e.From, e.Input, e.Side, e.Partition.Kind, e.Partition.Explicit, e.Partition.Keys,
+			e.Partition.Type, e.Type, e.Blocking, e.Partition.KeySchema)
 	}
 }

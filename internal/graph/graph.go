@@ -90,6 +90,16 @@ func (n *Node) StateName() string {
 	return n.Name
 }
 
+// KeySchema is the codec's schema of the keys of the operator's state, nil without keys.
+func (n *Node) KeySchema() []byte {
+	for i := range n.Inputs {
+		if s := n.Inputs[i].Partition.KeySchema; s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
 // Edge is one input of a node. It is stored at its consumer.
 type Edge struct {
 	From      int       // id of the producing node
@@ -108,6 +118,8 @@ type Partition struct {
 	Keys     bool   // Forward only: the author vouches that rows are already where Keyed would send them
 	Type     string // Keyed: name of the key's type
 	Fn       any    // opaque: key selector with its hash (Keyed), or partitioner (Custom)
+
+	KeySchema []byte // Keyed, and Forward with Keys: the codec's schema of the key, which snapshots hold
 }
 
 // PartitionKind is one of the ways of Partition.

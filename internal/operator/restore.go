@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"github.com/weir-stream/weir/internal/codec"
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/snapshot"
 	"github.com/weir-stream/weir/internal/statebackend"
@@ -61,8 +62,10 @@ func (c *Cut) Release() {
 
 // KeyedPart is keyed state that an operator keeps by itself (timers, tables of panes).
 type KeyedPart struct {
-	// State is its name, kind, widths and schema. The name must differ from those in the backend.
+	// State is its name, kind, widths and schema (a codec.Table). The name must differ from those in the backend.
 	State snapshot.State
+	// Values is how values of former schemas are read, as in statebackend.Descriptor.
+	Values *codec.Values
 	// Cut freezes it. It is called on the task's goroutine.
 	Cut func() (statebackend.Frozen, error)
 	// Load takes each entry of the subtask's key groups at a restore, after Open and before AfterRestore.

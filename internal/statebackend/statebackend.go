@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"unsafe"
 
+	"github.com/weir-stream/weir/internal/codec"
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/keygroup"
 )
@@ -52,8 +53,11 @@ type Descriptor struct {
 	// NamespaceWidth is the size of every namespace in bytes, 0 for a state that has none, or VariableNamespace. Every
 	// access must pass a namespace of that size.
 	NamespaceWidth int
-	// Schema describes the encoding of keys, namespaces and values. The backend only keeps it, for snapshots.
+	// Schema describes the table: a codec.Table in its binary form. The backend only keeps it, for snapshots.
 	Schema []byte
+	// Values is how values of former schemas are read at a restore; nil if all bytes are the engine's own. The backend only
+	// keeps it.
+	Values *codec.Values
 }
 
 // Config is what every backend needs to know about the operator whose state it keeps.

@@ -14,6 +14,8 @@ type Op struct {
 	Name string
 	// Make makes the instance.
 	Make operator.Maker
+	// KeySchema is the codec's schema of the keys of its state, nil without keys. It goes into snapshots.
+	KeySchema []byte
 	// Next lists the operators of the same chain that this one feeds.
 	Next []Next
 	// Outputs lists the edges that leave the task from this operator.

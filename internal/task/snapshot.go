@@ -43,8 +43,9 @@ type Snapshot struct {
 // OpSnapshot is the part of one operator.
 type OpSnapshot struct {
 	*operator.Cut
-	// KeyWidth is that of its keyed state.
-	KeyWidth int
+	// KeyWidth is that of its keyed state, KeySchema the codec's schema of its keys: Op.KeySchema.
+	KeyWidth  int
+	KeySchema []byte
 }
 
 // Inflight is rows of one input channel, encoded by the codec of its edge.

@@ -12,8 +12,10 @@ const arenaBytes = 16 << 10
 // the task's goroutine.
 type Stored[T any] struct {
 	codec *codec.Codec[T]
-	fixed bool
-	arena []byte // what decoded rows alias; it is filled and left to the garbage collector, never used again
+	// values is how rows of former schemas are read.
+	values *codec.Values
+	fixed  bool
+	arena  []byte // what decoded rows alias; it is filled and left to the garbage collector, never used again
 }
 
 // NewStored returns the encoding of rows of T, or an error that says what of T cannot be kept. what names the rows in it.
@@ -22,8 +24,12 @@ func NewStored[T any](ctx *operator.Context, what string) (Stored[T], error) {
 	if err != nil {
 		return Stored[T]{}, errs.Wrap(err, "", 0, ctx.Place(), "%s cannot be kept as state", what)
 	}
+	values, err := codec.ValuesOf[T]()
+	if err != nil {
+		return Stored[T]{}, err
+	}
 	_, fixed := c.Fixed()
-	return Stored[T]{codec: c, fixed: fixed}, nil
+	return Stored[T]{codec: c, values: values, fixed: fixed}, nil
 }
 
 // Width is the size of every encoding, or 0 if they vary.
@@ -32,8 +38,14 @@ func (r *Stored[T]) Width() int {
 	return width
 }
 
-// Schema describes the encoding, for a state's descriptor.
-func (r *Stored[T]) Schema() []byte { return r.codec.Schema().Append(nil) }
+// Values is for a state's descriptor.
+func (r *Stored[T]) Values() *codec.Values { return r.values }
+
+// Schema is that of a table of such rows, for a state's descriptor. t has what else there is to say of the table.
+func (r *Stored[T]) Schema(t codec.Table) []byte {
+	t.Value = r.values.Schema
+	return t.Append(nil)
+}
 
 // Append appends the encoding of a row.
 func (r *Stored[T]) Append(dst []byte, v *T) []byte { return r.codec.Append(dst, v) }

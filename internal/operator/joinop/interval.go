@@ -94,6 +94,7 @@ type half[K, T any] struct {
 const (
 	flagAlone   = 0
 	flagMatched = 1
+	flagBytes   = 1
 	entryBytes  = 16
 )
 
@@ -102,7 +103,8 @@ func (h *half[K, T]) open(ctx *operator.Context, out operator.Collector, state s
 	if h.rows, err = basic.NewStored[T](ctx, "a row of the "+h.name+" input"); err != nil {
 		return err
 	}
-	h.kept, err = state.Map(statebackend.Descriptor{Name: h.name, Kind: statebackend.KindMap, Schema: h.rows.Schema()})
+	h.kept, err = state.Map(statebackend.Descriptor{Name: h.name, Kind: statebackend.KindMap, Values: h.rows.Values(),
+		Schema: h.rows.Schema(codec.Table{Prefix: flagBytes, Layout: "time, arrival -> flag, row"})})
 	return err
 }
 

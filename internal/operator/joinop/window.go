@@ -133,7 +133,7 @@ func (h *pile[K, T]) open(ctx *operator.Context, out operator.Collector, state s
 		return err
 	}
 	h.list, err = state.List(statebackend.Descriptor{Name: h.name, Kind: statebackend.KindList, Width: h.rows.Width(), NamespaceWidth: nsBytes,
-		Schema: h.rows.Schema()})
+		Values: h.rows.Values(), Schema: h.rows.Schema(codec.Table{Namespace: spaces(h.bound)})})
 	return err
 }
 
@@ -164,6 +164,11 @@ func (h *pile[K, T]) move(key statebackend.Key, from, to []byte) {
 // nsBytes is the size of a window's namespace: start and end, in the order of time.
 const nsBytes = 16
 
+// spaces says in the schema of a state by window what the windows are.
+func spaces[T any](b *window.Bound[T]) string {
+	return b.Kind.String() + " window in " + b.Domain.String()
+}
+
 func appendWindow(dst []byte, w window.Window) []byte {
 	return appendTime(appendTime(dst, w.Start), w.End)
 }
@@ -181,13 +186,15 @@ func (o *windows[K, A, B, U]) Open(ctx *operator.Context, out operator.Collector
 	}
 	o.timers = [2]*timer.Timers{timer.New(nil), timer.New(nil)}
 	if o.cfg.Left.StateWords > 0 {
-		o.triggers, err = o.state.Value(statebackend.Descriptor{Name: "trigger", Kind: statebackend.KindValue, Width: stateBytes, NamespaceWidth: nsBytes})
+		o.triggers, err = o.state.Value(statebackend.Descriptor{Name: "trigger", Kind: statebackend.KindValue, Width: stateBytes, NamespaceWidth: nsBytes,
+			Schema: codec.Table{Layout: "memory of a trigger", Namespace: spaces(o.cfg.Left)}.Append(nil)})
 		if err != nil {
 			return err
 		}
 	}
 	if o.merging {
-		if o.sessions, err = o.state.Value(statebackend.Descriptor{Name: "sessions", Kind: statebackend.KindValue}); err != nil {
+		if o.sessions, err = o.state.Value(statebackend.Descriptor{Name: "sessions", Kind: statebackend.KindValue,
+			Schema: codec.Table{Layout: "live sessions: window, home"}.Append(nil)}); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/weir-stream/weir/internal/codec"
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/statebackend"
 	"github.com/weir-stream/weir/state"
@@ -15,6 +16,8 @@ type Store struct {
 	backend statebackend.Keyed
 	at      *Place
 	nsWidth int
+	// namespace is what namespaces are, for schemas.
+	namespace string
 	// touch holds the first states that can be told of the keys to come. Telling more of them costs more than it saves:
 	// not every state is used for every row.
 	touch []statebackend.Toucher
@@ -47,20 +50,39 @@ func (p *Place) At(hash uint64, key []byte) {
 // Leave says that no key is at work.
 func (p *Place) Leave() { p.Key.Bytes, p.Set = nil, false }
 
-// New returns a store of states whose namespaces have a width, 0 for none, or statebackend.VariableNamespace.
-func New(backend statebackend.Keyed, at *Place, nsWidth int) *Store {
-	return &Store{backend: backend, at: at, nsWidth: nsWidth}
+// New returns a store of states without namespaces.
+func New(backend statebackend.Keyed, at *Place) *Store { return &Store{backend: backend, at: at} }
+
+// NewSpaced returns a store of states whose namespaces have a width, or statebackend.VariableNamespace. what says what they are;
+// a restore refuses state whose namespaces were something else.
+func NewSpaced(backend statebackend.Keyed, at *Place, width int, what string) *Store {
+	return &Store{backend: backend, at: at, nsWidth: width, namespace: what}
 }
 
 var _ state.Store = (*Store)(nil)
 
-func (s *Store) descriptor(spec state.Spec) statebackend.Descriptor {
-	return statebackend.Descriptor{Name: spec.Name, Width: spec.Width, NamespaceWidth: s.nsWidth, Schema: spec.Schema}
+func (s *Store) descriptor(spec state.Spec) (statebackend.Descriptor, error) {
+	d := statebackend.Descriptor{Name: spec.Name, Width: spec.Width, NamespaceWidth: s.nsWidth, Schema: spec.Schema}
+	d.Values, _ = spec.Values.(*codec.Values)
+	if s.namespace == "" {
+		return d, nil
+	}
+	t, err := codec.ParseTable(spec.Schema)
+	if err != nil {
+		return d, errs.Wrap(err, errs.CodeBug, errs.ClassBug, "state "+spec.Name, "its schema")
+	}
+	t.Namespace = s.namespace
+	d.Schema = t.Append(nil)
+	return d, nil
 }
 
 // OpenValue implements state.Store.
 func (s *Store) OpenValue(spec state.Spec) (state.RawValue, error) {
-	v, err := s.backend.Value(s.descriptor(spec))
+	d, err := s.descriptor(spec)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.backend.Value(d)
 	if t, ok := v.(statebackend.Toucher); ok && err == nil && len(s.touch) < touchStates && !slices.Contains(s.touch, t) {
 		s.touch = append(s.touch, t)
 	}
@@ -69,13 +91,21 @@ func (s *Store) OpenValue(spec state.Spec) (state.RawValue, error) {
 
 // OpenList implements state.Store.
 func (s *Store) OpenList(spec state.Spec) (state.RawList, error) {
-	l, err := s.backend.List(s.descriptor(spec))
+	d, err := s.descriptor(spec)
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.backend.List(d)
 	return &list{at: s.at, name: spec.Name, l: l}, err
 }
 
 // OpenMap implements state.Store.
 func (s *Store) OpenMap(spec state.Spec) (state.RawMap, error) {
-	m, err := s.backend.Map(s.descriptor(spec))
+	d, err := s.descriptor(spec)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.backend.Map(d)
 	return &mapping{at: s.at, name: spec.Name, m: m}, err
 }
 

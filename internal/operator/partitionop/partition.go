@@ -154,7 +154,8 @@ func (o *whole[K, T, U]) Open(ctx *operator.Context, out operator.Collector) (er
 	if o.stored, err = basic.NewStored[kept[T]](ctx, "a row of the partition"); err != nil {
 		return err
 	}
-	o.list, err = o.state.List(statebackend.Descriptor{Name: "rows", Kind: statebackend.KindList, Width: o.stored.Width(), Schema: o.stored.Schema()})
+	o.list, err = o.state.List(statebackend.Descriptor{Name: "rows", Kind: statebackend.KindList, Width: o.stored.Width(), Values: o.stored.Values(),
+		Schema: o.stored.Schema(codec.Table{})})
 	return err
 }
 
@@ -244,7 +245,8 @@ func (o *fold[K, T, A, U]) Open(ctx *operator.Context, out operator.Collector) (
 	if o.stored, err = basic.NewStored[kept[A]](ctx, "the accumulator"); err != nil {
 		return err
 	}
-	o.value, err = o.state.Value(statebackend.Descriptor{Name: "accumulator", Kind: statebackend.KindValue, Width: o.stored.Width(), Schema: o.stored.Schema()})
+	o.value, err = o.state.Value(statebackend.Descriptor{Name: "accumulator", Kind: statebackend.KindValue, Width: o.stored.Width(), Values: o.stored.Values(),
+		Schema: o.stored.Schema(codec.Table{})})
 	return err
 }
 

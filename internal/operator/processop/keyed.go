@@ -62,7 +62,7 @@ func (k *Keyed[K]) Store() (state.Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		k.backend, k.store = b, keyedstate.New(b, &k.Place, 0)
+		k.backend, k.store = b, keyedstate.New(b, &k.Place)
 	}
 	return k.store, nil
 }

@@ -53,7 +53,11 @@ func (o *rolling[K, T, A, U]) Open(ctx *operator.Context, out operator.Collector
 	if o.state, err = ctx.OpenState(keyWidth); err != nil {
 		return err
 	}
-	o.accs, err = o.state.Value(statebackend.Descriptor{Name: "acc", Width: o.width, Schema: o.codec.Schema().Append(nil)})
+	values, err := codec.ValuesOf[A]()
+	if err != nil {
+		return err
+	}
+	o.accs, err = o.state.Value(statebackend.Descriptor{Name: "acc", Width: o.width, Values: values, Schema: codec.Table{Value: values.Schema}.Append(nil)})
 	if err == nil && o.width > 0 {
 		o.many, _ = o.accs.(statebackend.BatchValue)
 	}

@@ -24,6 +24,7 @@ type Call[K any] struct {
 	key      statebackend.Key
 	ns       namespace
 	merging  bool
+	spaces   string // what the windows are, for the schemas of their states
 	backend  statebackend.Keyed
 	ofKey    keyedstate.Place
 	ofWindow keyedstate.Place
@@ -90,7 +91,7 @@ func Whole[K, T, U any](bind func(c *Call[K], out *basic.Outlet[U]) Hooks[iter.S
 
 // KeyStore returns the store of states that belong to the key and outlive its windows.
 func (c *Call[K]) KeyStore() state.Store {
-	return prefixed{keyedstate.New(c.backend, &c.ofKey, 0), "key/", nil}
+	return prefixed{keyedstate.New(c.backend, &c.ofKey), "key/", nil}
 }
 
 // WindowStore returns the store of states that belong to key and window. Sessions have none, because windows merge and
@@ -100,7 +101,7 @@ func (c *Call[K]) WindowStore() (state.Store, error) {
 		return nil, errs.New(errs.CodeUserFunction, errs.ClassUser, c.Op.Place(),
 			"sessions have no state of the window, because sessions merge and states cannot: use a state of the key")
 	}
-	return prefixed{keyedstate.New(c.backend, &c.ofWindow, len(namespace{})), "window/", func(name string, clear func()) {
+	return prefixed{keyedstate.NewSpaced(c.backend, &c.ofWindow, len(namespace{}), c.spaces), "window/", func(name string, clear func()) {
 		for _, w := range c.windows {
 			if w.name == name {
 				return

@@ -49,7 +49,12 @@ func (s *accumulated[K, T, A, R, U]) open(o *general[K, T, U], out *basic.Outlet
 	if !fixed || width == 0 {
 		s.codec, width = c, 0
 	}
-	s.state, err = o.backend.Value(statebackend.Descriptor{Name: "windows/content", Width: width, NamespaceWidth: len(namespace{})})
+	values, err := codec.ValuesOf[A]()
+	if err != nil {
+		return lifecycle{}, err
+	}
+	s.state, err = o.backend.Value(statebackend.Descriptor{Name: "windows/content", Width: width, NamespaceWidth: len(namespace{}), Values: values,
+		Schema: codec.Table{Value: values.Schema, Namespace: Spaces(o.bound)}.Append(nil)})
 	if err == nil {
 		err = o.call.Call("the function's making", func() error {
 			s.hooks = s.bind(&o.call, out)

@@ -38,7 +38,12 @@ func (s *kept[K, T, U]) open(o *general[K, T, U], out *basic.Outlet[U]) (lifecyc
 	if fixed {
 		width += timeBytes
 	}
-	s.list, err = o.backend.List(statebackend.Descriptor{Name: "windows/content", Width: width, NamespaceWidth: len(namespace{})})
+	values, err := codec.ValuesOf[T]()
+	if err != nil {
+		return lifecycle{}, err
+	}
+	s.list, err = o.backend.List(statebackend.Descriptor{Name: "windows/content", Width: width, NamespaceWidth: len(namespace{}), Values: values,
+		Schema: codec.Table{Value: values.Schema, Prefix: timeBytes, Layout: "time, row", Namespace: Spaces(o.bound)}.Append(nil)})
 	if err == nil {
 		err = o.call.Call("the function's making", func() error {
 			s.hooks = s.bind(&o.call, out)

@@ -91,9 +91,10 @@ func (o *general[K, T, U]) Open(ctx *operator.Context, out operator.Collector) (
 	}
 	o.timers = [2]*timer.Timers{timer.New(nil), timer.New(nil)}
 	o.call.Runtime = processop.NewRuntime(ctx, out)
-	o.call.merging, o.call.backend = o.bound.Merging(), o.backend
+	o.call.merging, o.call.backend, o.call.spaces = o.bound.Merging(), o.backend, Spaces(o.bound)
 	if o.bound.Merging() {
-		if o.sessions, err = o.backend.Value(statebackend.Descriptor{Name: "windows/sessions"}); err != nil {
+		if o.sessions, err = o.backend.Value(statebackend.Descriptor{Name: "windows/sessions",
+			Schema: codec.Table{Layout: "live sessions: window, home"}.Append(nil)}); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,12 @@ import (
 // namespace is a window as the namespace of states and timers: start and end, little endian.
 type namespace [16]byte
 
+// Spaces says in the schema of a state by window what the windows are. State is not handed from windows of one kind or clock
+// to those of another; windows of another size are taken, and those of the old size that are open fire as they were.
+func Spaces[T any](b *window.Bound[T]) string {
+	return b.Kind.String() + " window in " + b.Domain.String()
+}
+
 func namespaceOf(w window.Window) (ns namespace) {
 	binary.LittleEndian.PutUint64(ns[:], uint64(w.Start))
 	binary.LittleEndian.PutUint64(ns[8:], uint64(w.End))

@@ -84,7 +84,8 @@ var _ window.Context[int] = (*triggerContext[int, int, int])(nil)
 
 func (c *triggerContext[K, T, U]) open(backend statebackend.Keyed) (err error) {
 	if c.o.rules.remembers {
-		c.states, err = backend.Value(statebackend.Descriptor{Name: "windows/trigger", Width: int(unsafe.Sizeof(window.State{})), NamespaceWidth: len(namespace{})})
+		c.states, err = backend.Value(statebackend.Descriptor{Name: "windows/trigger", Width: int(unsafe.Sizeof(window.State{})), NamespaceWidth: len(namespace{}),
+			Schema: codec.Table{Layout: "memory of a trigger", Namespace: Spaces(c.o.bound)}.Append(nil)})
 		if err != nil {
 			return err
 		}
@@ -93,7 +94,13 @@ func (c *triggerContext[K, T, U]) open(backend statebackend.Keyed) (err error) {
 		if c.codec, err = codec.For[T](); err != nil {
 			return errs.Wrap(err, "", 0, c.o.ctx.Place(), "the trigger keeps a row, and rows cannot be kept as state")
 		}
-		c.elements, err = backend.Value(statebackend.Descriptor{Name: "windows/element", NamespaceWidth: len(namespace{})})
+		values, err := codec.ValuesOf[T]()
+		if err != nil {
+			return err
+		}
+		c.elements, err = backend.Value(statebackend.Descriptor{Name: "windows/element", NamespaceWidth: len(namespace{}), Values: values,
+			Schema: codec.Table{Value: values.Schema, Namespace: Spaces(c.o.bound)}.Append(nil)})
+		return err
 	}
 	return err
 }
