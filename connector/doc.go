@@ -11,7 +11,9 @@
 //
 // # Sinks
 //
-// A Sink makes a Writer in each sink task. Sinks that take part in two-phase commit implement more (a later contract).
+// A Sink makes a Writer in each sink task. What a simple writer writes is visible at once and, after a failure, written
+// again: at least once. A sink that implements TwoPhase writes exactly once: its writers prepare committables at barriers,
+// its Committer makes them visible when the checkpoint is complete, and again after a restore.
 //
 // # Bad records
 //

@@ -315,8 +315,10 @@ func (t *Task) context(i int) *operator.Context {
 	return &operator.Context{
 		Ctx: t.ctx, JobID: t.cfg.JobID, Events: t.cfg.Events, Job: t.cfg.Job, Vertex: t.cfg.Vertex, Operator: l.name,
 		Subtask: int(t.cfg.ID.Subtask), Parallelism: t.cfg.Parallelism, BatchRows: t.cfg.BatchRows,
-		Now:    func() int64 { return t.now },
-		Timers: linkTimers{l}, Mailbox: mailbox{l}, Counts: l.counts, Metrics: l.metrics,
+		Attempt:     fmt.Sprintf("%v-%d", t.cfg.JobID, t.cfg.ID.Attempt),
+		Checkpoints: t.cfg.Checkpoints.OnDrained != nil,
+		Now:         func() int64 { return t.now },
+		Timers:      linkTimers{l}, Mailbox: mailbox{l}, Counts: l.counts, Metrics: l.metrics,
 		Log:           t.cfg.Log.With("operator", l.name, "subtask", t.cfg.ID.Subtask),
 		EmitWatermark: l.forward, EmitIdle: l.forwardIdle, SideWanted: l.wanted,
 		OpenState:         l.openState,

@@ -3,6 +3,7 @@ package sink
 import (
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"github.com/weir-stream/weir/connector"
 	"github.com/weir-stream/weir/internal/errs"
@@ -18,19 +19,95 @@ type writer[T any] struct {
 	ctx   *operator.Context
 	w     connector.Writer[T]
 	marks connector.WatermarkWriter // nil if the writer does not want watermarks
+	prep  connector.Preparer        // nil if the writer takes no part in checkpoints
 	dirty bool
+	// commits is nil if the sink commits nothing.
+	commits *commits
+	// state is what the last Prepare gave, once that was the final one.
+	state [][]byte
+	final bool
+	// last is the epoch behind which no row comes, 0 as long as that is open.
+	last uint64
 }
 
 func (o *writer[T]) Open(ctx *operator.Context, _ operator.Collector) error {
 	o.ctx = ctx
-	w, err := o.sink.Writer(connector.WriterContext{Ctx: ctx.Ctx, Subtask: ctx.Subtask, Parallelism: ctx.Parallelism,
-		FS: ctx.FS, Now: ctx.Clock.Now, Log: ctx.Log, Side: ctx.Side, Name: ctx.Operator})
+	committed := restoredCommits{}
+	if err := committed.read(ctx); err != nil {
+		return err
+	}
+	wctx := connector.WriterContext{Ctx: ctx.Ctx, Subtask: ctx.Subtask, Parallelism: ctx.Parallelism,
+		FS: ctx.FS, Now: ctx.Clock.Now, Log: ctx.Log, Side: ctx.Side, Name: ctx.Operator, Job: ctx.Job, JobID: ctx.JobID.String(),
+		Attempt: ctx.Attempt, Checkpoints: ctx.Checkpoints, Restored: committed.restored}
+	if err := o.openCommitter(wctx, &committed); err != nil {
+		return err
+	}
+	w, err := o.sink.Writer(wctx)
 	if err != nil {
 		return o.failed("open", err)
 	}
 	o.w = w
 	o.marks, _ = w.(connector.WatermarkWriter)
+	o.prep, _ = w.(connector.Preparer)
+	if o.commits != nil && o.prep == nil {
+		return errs.New(errs.CodeSink, errs.ClassFailJob, ctx.Place(),
+			"%s: the sink has a Committer, but its writer (%T) does not implement connector.Preparer", o.sink.Name(), w)
+	}
+	if t, ok := w.(connector.Ticker); ok {
+		o.tick(t, t.TickEvery())
+	}
 	return nil
+}
+
+// openCommitter makes the committer, if the sink has one, and gives it what a checkpoint left to be committed.
+func (o *writer[T]) openCommitter(wctx connector.WriterContext, left *restoredCommits) error {
+	two, ok := o.sink.(connector.TwoPhase)
+	if !ok {
+		return o.orphans(left)
+	}
+	c, err := two.Committer(wctx)
+	if err != nil {
+		return o.failed("open the committer", err)
+	}
+	if c == nil {
+		return o.orphans(left)
+	}
+	o.commits = newCommits(o.ctx, o.sink.Name(), c, left)
+	return nil
+}
+
+// orphans refuses to drop what nobody will commit.
+func (o *writer[T]) orphans(left *restoredCommits) error {
+	if len(left.share) == 0 {
+		return nil
+	}
+	return errs.New(CodeCommit, errs.ClassFailJob, o.ctx.Place(),
+		"the checkpoint holds %d committables (the first: %s), but %s as it is set up now commits nothing: restore with the sink that wrote them, or give the sink another UID and allow non-restored state to lose these rows",
+		len(left.share), left.share[0].Range, o.sink.Name())
+}
+
+// AfterRestore implements operator.Restorer. What the checkpoint lists is committed again as soon as the task runs.
+func (o *writer[T]) AfterRestore() error {
+	if o.commits != nil {
+		o.ctx.Timers.At(o.ctx.Now(), func(int64) error { return o.commits.kick() })
+	}
+	return nil
+}
+
+func (o *writer[T]) tick(t connector.Ticker, every time.Duration) {
+	ms := every.Milliseconds()
+	if ms <= 0 {
+		return
+	}
+	var again func(int64) error
+	again = func(now int64) error {
+		if o.w == nil || o.final {
+			return nil
+		}
+		o.ctx.Timers.At(now+ms, again)
+		return o.call("tick", t.Tick)
+	}
+	o.ctx.Timers.At(o.ctx.Now()+ms, again)
 }
 
 func (o *writer[T]) Process(_ int, b event.Batch) error {
@@ -38,6 +115,11 @@ func (o *writer[T]) Process(_ int, b event.Batch) error {
 	defer in.Release()
 	in.Compact()
 	o.dirty = true
+	if o.commits != nil && o.commits.tooMany() {
+		if err := o.commits.settle(completedMax); err != nil {
+			return err
+		}
+	}
 	return o.call("write", func() error { return o.w.Write(in.Rows, in.Times) })
 }
 
@@ -57,33 +139,126 @@ func (o *writer[T]) Flush() error {
 	return o.call("flush", o.w.Flush)
 }
 
-// Finish implements operator.Finisher. The writer learns that its input is complete, before Close.
-func (o *writer[T]) Finish() error {
-	f, ok := o.w.(connector.Finisher)
-	if !ok {
+// Snapshot implements operator.Snapshotter.
+func (o *writer[T]) Snapshot(cut *operator.Cut) error {
+	if err := o.Flush(); err != nil {
+		return err
+	}
+	if cut.Final || cut.Barrier.Purpose == event.PurposeStop {
+		o.last = max(o.last, cut.Barrier.Epoch)
+	}
+	state := o.state
+	if o.prep != nil && !o.final {
+		p, err := o.prepare(connector.Barrier{Epoch: cut.Barrier.Epoch, Final: cut.Final,
+			Savepoint: cut.Barrier.Purpose == event.PurposeSavepoint || cut.Barrier.Purpose == event.PurposeStop})
+		if err != nil {
+			return err
+		}
+		state = p.State
+		if cut.Final {
+			o.final, o.state = true, state
+		}
+	}
+	for _, s := range state {
+		cut.Blob(stateBlob, o.ctx.Subtask, s)
+	}
+	if o.commits != nil {
+		return o.commits.snapshot(cut)
+	}
+	return nil
+}
+
+// prepare calls the writer and takes over its committables.
+func (o *writer[T]) prepare(at connector.Barrier) (p connector.Prepared, err error) {
+	err = o.call("prepare", func() error {
+		p, err = o.prep.Prepare(at)
+		return err
+	})
+	if err != nil || len(p.Committables) == 0 {
+		return p, err
+	}
+	if o.commits == nil {
+		return p, errs.New(errs.CodeSink, errs.ClassFailJob, o.ctx.Place(), "%s: the writer has prepared %d committables, but the sink has no Committer", o.sink.Name(), len(p.Committables))
+	}
+	o.commits.add(at.Epoch, p.Committables)
+	return p, nil
+}
+
+// CheckpointComplete implements operator.CompletionListener. Behind the last row it returns when everything is committed,
+// so that the task does not end before.
+func (o *writer[T]) CheckpointComplete(epoch uint64) error {
+	if o.commits == nil {
 		return nil
 	}
-	return o.call("finish", f.Finish)
+	if err := o.commits.complete(epoch); err != nil {
+		return err
+	}
+	if o.last > 0 && epoch >= o.last {
+		return o.commits.settle(0)
+	}
+	return nil
+}
+
+// CheckpointAborted implements operator.CompletionListener. What was prepared for the epoch stays, and is committed with
+// the next one that completes: the rows are in the past of that one too.
+func (o *writer[T]) CheckpointAborted(uint64) error { return nil }
+
+// Finish implements operator.Finisher. The writer learns that its input is complete, before Close; without checkpoints
+// this is where its rows are committed.
+func (o *writer[T]) Finish() error {
+	if o.commits == nil {
+		f, ok := o.w.(connector.Finisher)
+		if !ok {
+			return nil
+		}
+		return o.call("finish", f.Finish)
+	}
+	if o.ctx.Checkpoints {
+		return nil // the final checkpoint prepares
+	}
+	if err := o.Flush(); err != nil {
+		return err
+	}
+	if _, err := o.prepare(connector.Barrier{Final: true}); err != nil {
+		return err
+	}
+	o.final = true
+	if err := o.commits.complete(everything); err != nil {
+		return err
+	}
+	return o.commits.settle(0)
 }
 
 func (o *writer[T]) Close() error {
-	if o.w == nil {
-		return nil
+	var err error
+	if o.commits != nil {
+		c := o.commits
+		o.commits = nil
+		err = o.call("close the committer", c.close)
 	}
-	w := o.w
-	o.w = nil
-	return o.call("close", w.Close)
+	if o.w != nil {
+		w := o.w
+		o.w = nil
+		if werr := o.call("close", w.Close); err == nil {
+			err = werr
+		}
+	}
+	return err
 }
 
 // call runs a method of the writer and gives its error or panic a place.
 func (o *writer[T]) call(what string, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &errs.Error{Code: errs.CodeUserPanic, Class: errs.ClassFailTask, Op: o.ctx.Place(),
-				Msg: fmt.Sprintf("%s: panic in %s: %v\n%s", o.sink.Name(), what, p, operator.TrimStack(debug.Stack()))}
+			err = panicked(o.ctx, o.sink.Name(), what, p)
 		}
 	}()
 	return o.failed(what, f())
+}
+
+func panicked(ctx *operator.Context, name, what string, p any) error {
+	return &errs.Error{Code: errs.CodeUserPanic, Class: errs.ClassFailTask, Op: ctx.Place(),
+		Msg: fmt.Sprintf("%s: panic in %s: %v\n%s", name, what, p, operator.TrimStack(debug.Stack()))}
 }
 
 func (o *writer[T]) failed(what string, err error) error {
