@@ -10,23 +10,32 @@ import (
 	"github.com/weir-stream/weir/internal/rpc"
 )
 
-// CheckpointStore keeps what a job goes on from. Its methods may block for as long as the storage does, and are called by one
-// goroutine at a time. Each returns only when its outcome is certain, or ctx has ended: a write whose answer was lost is
-// resolved by reading back. An error of code errs.CodeFenced says that another leader has the job now.
+// CheckpointStore is where a job keeps what it goes on from.
 type CheckpointStore interface {
-	// Open wins a term above all that it finds, and lists what earlier terms have left. It is called first, once.
-	Open(ctx context.Context) (Found, error)
+	// Open wins a term above all that it finds, and lists what earlier terms have left. Every opening is of a new term.
+	Open(ctx context.Context) (Checkpoints, Found, error)
+}
+
+// Checkpoints are the checkpoints of a job, in the hands of its leader. The methods may block for as long as the storage does,
+// and are called by one goroutine at a time. Each returns only when its outcome is certain, or ctx has ended: a write whose
+// answer was lost is resolved by reading back. An error of code errs.CodeFenced says that another leader has the job now.
+type Checkpoints interface {
+	// Begin says that an epoch is about to be triggered. For a savepoint or stop, target is the directory that the user has
+	// named, "" for the configured one; the result is the one that the tasks write to, "" for a checkpoint.
+	Begin(ctx context.Context, epoch ids.Epoch, purpose event.Purpose, target string) (dir string, err error)
 	// Reserve makes the epochs up to through this term's, durably and only if no other term has them.
 	Reserve(ctx context.Context, through ids.Epoch) error
 	// Publish writes the manifest of an epoch; all that it lists is durable. A manifest of the same epoch and term that is there
 	// already is success. A stop is published at its target first, and then among the job's own checkpoints.
 	Publish(ctx context.Context, c Collected) (Published, error)
+	// Discard takes away what the tasks have written for an epoch that failed, as far as they have said so.
+	Discard(ctx context.Context, c Collected) error
 	// Forget takes the manifest of an epoch away, and then what no other manifest lists.
 	Forget(ctx context.Context, epoch ids.Epoch) error
-	// Restore reads what the job goes on from: the manifest of a complete epoch of this job, or with epoch 0 the savepoint that
-	// the job is started from; nothing if there is none.
-	Restore(ctx context.Context, epoch ids.Epoch) (Restored, error)
-	// End leaves the store as the job's end asks for. Nothing is called after it.
+	// Restore reads what generation goes on from: the manifest of a complete epoch of this job, or with epoch 0 the savepoint
+	// that the job is started from; nothing if there is none. No task of an earlier generation runs.
+	Restore(ctx context.Context, epoch ids.Epoch, generation ids.Generation) (Restored, error)
+	// End leaves the store as the job's end, in that phase, asks for. Nothing is called after it.
 	End(ctx context.Context, phase string) error
 }
 
@@ -44,7 +53,7 @@ type Found struct {
 type Collected struct {
 	Epoch   ids.Epoch
 	Purpose event.Purpose
-	// Target is the directory of a savepoint or stop, "" for the configured one.
+	// Target is what Begin has returned.
 	Target string
 	// Parts are the parts of the tasks, by vertex, then subtask. Finished had ended before, and have none.
 	Parts    []TaskPart
@@ -65,10 +74,6 @@ type EnumeratorState struct {
 	Op     int32
 	// State is connector.Enumerator's own encoding.
 	State []byte
-	// Done says that there are no splits any more.
-	Done bool
-	// Returned are splits that were handed out and then came back, and those of a checkpoint that no reader has been given.
-	Returned []rpc.Split
 }
 
 // Published is a manifest that is durable.
@@ -88,7 +93,7 @@ type Restored struct {
 	Sources []SourceRestore
 }
 
-// SourceRestore is what a source goes on from.
+// SourceRestore is what a source goes on from. A source that is not listed begins anew.
 type SourceRestore struct {
 	EnumeratorState
 	// Parallelism is that of then.
@@ -103,16 +108,18 @@ type PlacedSplit struct {
 	Subtask int
 }
 
-// CheckpointFigures are what is known of the checkpoints of a job.
+// CheckpointFigures are what is known of the checkpoints and restarts of a job.
 type CheckpointFigures struct {
 	// Completed, Failed and InProgress count checkpoints and savepoints of this run.
 	Completed, Failed, InProgress int64
 	// Last is the last complete one.
 	Last LastCheckpoint
-	// Restored is the epoch that the present generation was restored from, 0 if none.
-	Restored ids.Epoch
-	// Restarts counts the restarts of this run.
-	Restarts int64
+	// Restored is the epoch that the present generation was restored from, 0 if none, at RestoredAt.
+	Restored   ids.Epoch
+	RestoredAt time.Time
+	// Restarts counts the restarts of this run; Restarting is when the one under way began, zero if none is.
+	Restarts   int64
+	Restarting time.Time
 }
 
 // LastCheckpoint describes a complete checkpoint.

@@ -143,6 +143,7 @@ func (b *CheckpointTrigger) code(c *coder) {
 	c.bool(&b.Unaligned)
 	c.bool(&b.Drain)
 	c.duration(&b.SwitchIn)
+	c.string(&b.Target)
 	c.tasks(&b.Tasks)
 }
 

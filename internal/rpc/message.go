@@ -235,7 +235,8 @@ type (
 	Cancel struct {
 		Reason string
 	}
-	// CheckpointTrigger starts an epoch at tasks that no barrier would reach otherwise.
+	// CheckpointTrigger starts an epoch at tasks that no barrier would reach otherwise. With a Target it goes to every worker,
+	// also without tasks, because all tasks write there; a barrier may reach a task before the message reaches its worker.
 	CheckpointTrigger struct {
 		Epoch ids.Epoch
 		// Purpose is an event.Purpose.
@@ -244,7 +245,9 @@ type (
 		Unaligned, Drain bool
 		// SwitchIn is the time from the receipt of the message until an aligned epoch turns unaligned; 0 is never.
 		SwitchIn time.Duration
-		Tasks    []ids.TaskID
+		// Target is the directory that a savepoint is written to; "" for checkpoints.
+		Target string
+		Tasks  []ids.TaskID
 	}
 	// CheckpointAbort says that an epoch was given up.
 	CheckpointAbort struct {

@@ -48,7 +48,7 @@ func TestWireBytes(t *testing.T) {
 		{"shutdown with a failure", &rpc.Shutdown{Failure: errs.New("a.b", errs.ClassUser, "o", "m")},
 			"0226" + "aa0000000000000000000000000000bb" + "ac02" + "01" + "01" + "03612e62" + "04" + "016f" + "016d"},
 		{"trigger: uvarint epoch, flags, tasks", &rpc.CheckpointTrigger{Epoch: 200, Purpose: 1, Drain: true, SwitchIn: 3, Tasks: []ids.TaskID{{Vertex: 2, Subtask: 1, Attempt: 4}}},
-			"0227" + "aa0000000000000000000000000000bb" + "ac02" + "01" + "c801" + "01" + "00" + "01" + "06" + "01" + "040208"},
+			"0227" + "aa0000000000000000000000000000bb" + "ac02" + "01" + "c801" + "01" + "00" + "01" + "06" + "00" + "01" + "040208"},
 	} {
 		got := hex.EncodeToString(rpc.AppendMessage(nil, rpc.Message{Job: job, Generation: 300, Term: 1, Body: c.body}))
 		if got != c.want {
