@@ -41,6 +41,14 @@ func Each(from Frozen, groups keygroup.Range, f Visit) error {
 	return nil
 }
 
+// Drainer is an Ordered that can be visited for the last time: what has been visited is given back at once, so that the cut
+// burdens the task less and less.
+type Drainer interface {
+	Ordered
+	// Drain visits every unit, as Each would for all groups, until f returns false. Afterwards only Release may be called.
+	Drain(f Visit)
+}
+
 // Part is one state in a cut: what it is and what it held. The id in State is given when it is written.
 type Part struct {
 	State snapshot.State

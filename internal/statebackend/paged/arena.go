@@ -78,9 +78,16 @@ func (t *Table) makeRoom(s *segment, n int) {
 			copy(unsafe.Slice((*byte)(block), old.used), unsafe.Slice((*byte)(old.base), old.used))
 		}
 		s.arena = arena{base: block, used: old.used, class: class}
+		if s.image != nil {
+			s.image.moveArena(&s.arena)
+		}
 	} else {
+		given := t.part(s) // before references change
 		s.arena = arena{base: block, class: class}
 		t.eachCell(s, func(cell unsafe.Pointer) { t.copyRefs(&old, &s.arena, cell) })
+		if given {
+			return
+		}
 	}
 	if old.base != nil {
 		t.pool.put(old.base, old.class)
@@ -195,7 +202,7 @@ func (t *Table) findBlob(hash uint64, key []byte) (*segment, *blob) {
 
 // markBlob is mark for the cell of a blob.
 func (t *Table) markBlob(hash uint64, b *blob) {
-	if t.epoch != 0 {
+	if t.marks {
 		t.mark(norm(hash), unsafe.Add(unsafe.Pointer(b), -int(t.valOff)))
 	}
 }

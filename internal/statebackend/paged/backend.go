@@ -23,12 +23,15 @@ type Backend struct {
 
 type opened struct {
 	d     statebackend.Descriptor
-	state any
+	state cuttable
 	// tables are what the state is made of, for its size and its end.
 	tables []*Table
 }
 
-var _ statebackend.Keyed = (*Backend)(nil)
+// cuttable is one state of any kind.
+type cuttable interface{ cut() statebackend.Frozen }
+
+var _ statebackend.Cutter = (*Backend)(nil)
 
 // NewBackend returns a backend without any state. Memory comes from pool; nil is the pool of the process.
 func NewBackend(cfg statebackend.Config, pool *Pool) *Backend {
@@ -38,7 +41,7 @@ func NewBackend(cfg statebackend.Config, pool *Pool) *Backend {
 	return &Backend{cfg: cfg, pool: pool, chunkBytes: chunkBytesMax}
 }
 
-func open[T any](b *Backend, d statebackend.Descriptor, kind statebackend.Kind, make func(layout) (T, []*Table)) (T, error) {
+func open[T cuttable](b *Backend, d statebackend.Descriptor, kind statebackend.Kind, make func(layout) (T, []*Table)) (T, error) {
 	var none T
 	i := slices.IndexFunc(b.states, func(o opened) bool { return o.d.Name == d.Name })
 	if i >= 0 {
@@ -64,7 +67,7 @@ func open[T any](b *Backend, d statebackend.Descriptor, kind statebackend.Kind, 
 
 // Value opens a value state.
 func (b *Backend) Value(d statebackend.Descriptor) (statebackend.Value, error) {
-	return open(b, d, statebackend.KindValue, func(l layout) (statebackend.Value, []*Table) {
+	return open(b, d, statebackend.KindValue, func(l layout) (*valueState, []*Table) {
 		v := &valueState{layout: l, width: d.Width, t: b.table(l, d.Width, d.Width == 0)}
 		return v, []*Table{v.t}
 	})
@@ -72,7 +75,7 @@ func (b *Backend) Value(d statebackend.Descriptor) (statebackend.Value, error) {
 
 // List opens a list state.
 func (b *Backend) List(d statebackend.Descriptor) (statebackend.List, error) {
-	return open(b, d, statebackend.KindList, func(l layout) (statebackend.List, []*Table) {
+	return open(b, d, statebackend.KindList, func(l layout) (*listState, []*Table) {
 		s := &listState{layout: l, width: d.Width, heads: b.table(l, 0, true), chunks: b.numbered(), max: b.chunkBytes}
 		return s, []*Table{s.heads, s.chunks}
 	})
@@ -80,7 +83,7 @@ func (b *Backend) List(d statebackend.Descriptor) (statebackend.List, error) {
 
 // Map opens a map state.
 func (b *Backend) Map(d statebackend.Descriptor) (statebackend.Map, error) {
-	return open(b, d, statebackend.KindMap, func(l layout) (statebackend.Map, []*Table) {
+	return open(b, d, statebackend.KindMap, func(l layout) (*mapState, []*Table) {
 		s := &mapState{layout: l, width: d.Width, roots: b.table(l, 0, true), nodes: b.numbered()}
 		return s, []*Table{s.roots, s.nodes}
 	})
@@ -113,6 +116,15 @@ func (b *Backend) Bytes() int64 {
 		}
 	}
 	return n
+}
+
+// Cut implements statebackend.Cutter. It takes a moment for each segment of the tables.
+func (b *Backend) Cut() ([]statebackend.Part, error) {
+	parts := make([]statebackend.Part, len(b.states))
+	for i, o := range b.states {
+		parts[i] = statebackend.Part{State: statebackend.StateOf(o.d), Data: o.state.cut()}
+	}
+	return parts, nil
 }
 
 // Err returns nil: memory does not fail.

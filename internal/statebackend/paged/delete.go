@@ -27,7 +27,7 @@ func (t *Table) remove(s *segment, at uintptr) {
 	s.arena.dead += t.refBytes(t.cellAt(s, i))
 	s.n--
 	t.n--
-	t.markPage(s, i)
+	t.markCell(s, t.cellAt(s, i))
 	for j := (i + 1) & s.mask; ; j = (j + 1) & s.mask {
 		cell := t.cellAt(s, j)
 		tag := *(*uint64)(cell)
@@ -36,7 +36,7 @@ func (t *Table) remove(s *segment, at uintptr) {
 		}
 		// The cell may move to i unless its home lies cyclically in (i, j].
 		if (j-tag)&s.mask >= (j-i)&s.mask {
-			t.markPage(s, j)
+			t.markCell(s, cell)
 			copyWords(t.cellAt(s, i), cell, t.cellBytes)
 			i = j
 		}
@@ -48,24 +48,20 @@ func (t *Table) cellAt(s *segment, i uint64) unsafe.Pointer {
 	return unsafe.Add(s.cells, uintptr(i)*t.cellBytes)
 }
 
-// markPage is mark for the cell at position i of s.
-func (t *Table) markPage(s *segment, i uint64) {
-	if t.epoch != 0 {
-		s.epochs[uintptr(i)*t.cellBytes>>t.pageShift] = t.epoch
-	}
-}
-
 // afterRemove gives memory back that deletions made superfluous.
 func (t *Table) afterRemove(s *segment, hash uint64) {
 	if s.n == 0 {
-		if s.arena.base != nil {
-			t.pool.put(s.arena.base, s.arena.class)
-			s.arena = arena{}
-		}
 		if s.mask+1 > initialCells {
-			t.pool.put(s.cells, s.class)
+			old := *s
+			s.arena = arena{}
 			t.setCells(s, initialCells)
 			t.link(s, hash>>t.shift-t.dirBase)
+			t.free(&old)
+		} else if s.arena.base != nil {
+			if !t.part(s) {
+				t.pool.put(s.arena.base, s.arena.class)
+			}
+			s.arena = arena{}
 		}
 		return
 	}
@@ -74,8 +70,8 @@ func (t *Table) afterRemove(s *segment, hash uint64) {
 	}
 }
 
-// Sweep calls keep for every key and deletes those for which it returns false. keep may write the value (a fixed-width
-// one) but must not call the table. It returns how many keys were deleted.
+// Sweep calls keep for every key and deletes those for which it returns false. keep must not write and
+// not call the table. It returns how many keys were deleted.
 func (t *Table) Sweep(keep func(hash uint64, key []byte, val unsafe.Pointer) bool) int {
 	before := t.n
 	for i, s := range t.segments() {

@@ -26,7 +26,7 @@ func (t *Table) Upsert64(hash, key uint64) (val unsafe.Pointer, created bool) {
 		cell := unsafe.Add(at.cells, uintptr(p)*t.cellBytes)
 		tag := *(*uint64)(cell)
 		if tag == hash && *(*uint64)(unsafe.Add(cell, tagBytes)) == key {
-			if t.epoch != 0 {
+			if t.marks {
 				t.mark(hash, cell)
 			}
 			return unsafe.Add(cell, tagBytes+8), false
@@ -56,7 +56,7 @@ func (t *Table) UpsertBatch64(hashes, keys []uint64, out []unsafe.Pointer, creat
 		created = created[:len(hashes)]
 		clear(created)
 	}
-	marks := t.epoch != 0
+	marks := t.marks
 	for lo := 0; lo < len(hashes); lo += touchRows {
 		hi := min(lo+touchRows, len(hashes))
 		h, k, o := hashes[lo:hi], keys[lo:hi], out[lo:hi]

@@ -1,7 +1,6 @@
 package paged
 
 import (
-	"fmt"
 	"iter"
 	"unsafe"
 )
@@ -23,33 +22,7 @@ func (t *Table) setCells(s *segment, cells int) {
 	s.cells = t.pool.get(s.class)
 	s.mask = uint64(cells - 1)
 	s.limit = cells / 4 * 3
-	s.epochs = nil
-	if t.epoch != 0 {
-		t.trackPages(s)
-	}
-}
-
-// trackPages gives every page of s an epoch word with the current epoch.
-func (t *Table) trackPages(s *segment) {
-	s.epochs = make([]uint32, (uintptr(s.mask+1)*t.cellBytes-1)>>t.pageShift+1)
-	for i := range s.epochs {
-		s.epochs[i] = t.epoch
-	}
-}
-
-// BeginEpoch starts to note which pages change, or begins a new epoch if that is done already: from now on a page that
-// changes carries epoch, which must rise and not be 0. All pages carry the first one.
-func (t *Table) BeginEpoch(epoch uint32) {
-	if epoch <= t.epoch {
-		panic(fmt.Sprintf("paged: epoch %d after %d", epoch, t.epoch))
-	}
-	first := t.epoch == 0
-	t.epoch = epoch
-	for _, s := range t.segments() {
-		if first {
-			t.trackPages(s)
-		}
-	}
+	s.bits, s.image = nil, nil
 }
 
 // grow makes room in s for the key with this hash, by doubling s or by splitting it in two.
@@ -73,15 +46,25 @@ func (t *Table) grow(s *segment, hash uint64) {
 }
 
 func (t *Table) double(s *segment, hash uint64) {
-	old, oldClass, oldMask := s.cells, s.class, s.mask
-	t.setCells(s, 2*int(oldMask+1))
-	for p := uint64(0); p <= oldMask; p++ {
-		if cell := unsafe.Add(old, uintptr(p)*t.cellBytes); *(*uint64)(cell) != 0 {
-			t.copyCell(s, cell)
-		}
-	}
-	t.pool.put(old, oldClass)
+	old := *s
+	t.setCells(s, 2*int(old.mask+1))
+	t.eachCell(&old, func(cell unsafe.Pointer) { t.copyCell(s, cell) })
+	t.retireCells(&old, s)
 	t.link(s, hash>>t.shift-t.dirBase)
+}
+
+// retireCells gives up the block of cells of old, which s has replaced. Cuts that need it keep the arena besides, since the
+// table would go on writing to it, and s gets a copy of that.
+func (t *Table) retireCells(old, s *segment) {
+	if old.image == nil || !old.image.inherit() {
+		t.pool.put(old.cells, old.class)
+		return
+	}
+	if a := &s.arena; a.base != nil {
+		block := t.pool.getDirty(a.class)
+		copyWords(block, a.base, uintptr(a.used))
+		a.base = block
+	}
 }
 
 // copyCell copies a cell of another segment to its place in s, which has room, and returns the place.
@@ -214,13 +197,15 @@ func (t *Table) link(s *segment, i uint64) {
 	}
 }
 
-// free gives the memory of s back.
+// free gives the memory of s back, or to the cuts that need it.
 func (t *Table) free(s *segment) {
-	if s.lazy == 0 {
-		t.pool.put(s.cells, s.class)
-	}
-	if s.arena.base != nil {
-		t.pool.put(s.arena.base, s.arena.class)
+	if s.image == nil || !s.image.inherit() {
+		if s.lazy == 0 {
+			t.pool.put(s.cells, s.class)
+		}
+		if s.arena.base != nil {
+			t.pool.put(s.arena.base, s.arena.class)
+		}
 	}
 	*s = segment{shift: s.shift}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // All calls f for every key until it returns false. The order is ascending by segment, that is roughly by key group, and
-// unspecified inside a segment. f must not insert or delete; it may write a fixed-width value in place. key and val are
+// unspecified inside a segment. f must not write, insert or delete. key and val are
 // borrowed for the call. For a table of blobs, val is no value: use AllBytes.
 func (t *Table) All(f func(hash uint64, key []byte, val unsafe.Pointer) bool) {
 	t.InGroups(t.cfg.Groups, f)

@@ -3,6 +3,7 @@ package paged
 import (
 	"fmt"
 	"math/bits"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/weir-stream/weir/internal/keygroup"
@@ -12,8 +13,6 @@ const (
 	tagBytes = 8
 	// initialCells is small because windows open a table each, most of which stay small.
 	initialCells = 8
-	// pageShift is log2 of the bytes of a page: the unit that a snapshot copies when it is written to.
-	pageShift = 12
 )
 
 // Config says what a table holds.
@@ -37,7 +36,7 @@ type Config struct {
 // Table is a hash table of keys to values, both encoded. See the package comment.
 //
 // A pointer to a value, and a slice of a key or a blob, is valid until the next call on the same table that may insert or
-// delete (Upsert, PutBytes, AppendBytes, Delete, Sweep, Reset, Close). The batch forms return pointers that are valid
+// delete (Upsert, PutBytes, AppendBytes, Delete, Sweep, Reset, Close) and until the next Cut. The batch forms return pointers that are valid
 // together. Value pointers are aligned to 8 bytes.
 //
 // Every hash must be a function of its key. Hash 0 is stored, and handed out again, as 1.
@@ -46,11 +45,11 @@ type Table struct {
 	shift   uint8
 	dirBase uint64
 
-	cellBytes uintptr
-	valOff    uintptr
-	keyWidth  uintptr
-	pageShift uint8 // pageShift, less in tests
-	epoch     uint32
+	shape
+	// marks is set while somebody wants to know which cells change: see mark.
+	marks bool
+	seq   uint64        // number of the last cut
+	held  *atomic.Int32 // cuts that are not released, nil before the first one
 
 	empty                  unsafe.Pointer // the cells of segments that have none yet
 	segs                   []*segment     // parallel to dir: neighbours share a segment until it splits
@@ -58,9 +57,22 @@ type Table struct {
 	growths                int // how often cells of any segment moved because of growth
 	n                      int
 	cfg                    Config
-	pool                   *Pool
 	segmentMax, arenaSplit int    // bytes, smaller in tests
 	sink                   uint64 // keeps the loads of touch alive
+}
+
+// shape is how cells lie in memory. It never changes, so cuts read it from other goroutines.
+type shape struct {
+	cellBytes uintptr
+	valOff    uintptr
+	keyWidth  uintptr
+	valWidth  int
+	blobs     bool
+	// bitShift maps the offset of a cell to its bit: the largest power of two that is not above cellBytes. Not every bit
+	// has a cell, but a shift is cheaper than a division.
+	bitShift  uint8
+	lockBytes int // viewLockBytes, less in tests
+	pool      *Pool
 }
 
 // slot is what a lookup needs of a segment, kept by value in the directory so that it costs no second indirection.
@@ -70,15 +82,16 @@ type slot struct {
 }
 
 type segment struct {
-	cells  unsafe.Pointer
-	mask   uint64
-	n      int
-	limit  int   // n at which it grows
-	shift  uint8 // hash>>shift is the prefix of all its keys
-	class  uint8 // of the block of cells
-	arena  arena
-	lazy   int      // cells to take for the first key; until then cells are shared and empty
-	epochs []uint32 // of each page of cells: the epoch of the last change to a cell that begins there
+	cells unsafe.Pointer
+	mask  uint64
+	n     int
+	limit int   // n at which it grows
+	shift uint8 // hash>>shift is the prefix of all its keys
+	class uint8 // of the block of cells
+	arena arena
+	lazy  int      // cells to take for the first key; until then cells are shared and empty
+	bits  []uint64 // a bit a cell: changed since the last cut; nil stands for none
+	image *image   // what cuts see of the block of cells; nil if none does
 }
 
 // New returns an empty table. It panics if the configuration is contradictory, which is a bug of the caller.
@@ -92,7 +105,8 @@ func New(cfg Config) *Table {
 	if cfg.Groups.Len() == 0 {
 		panic(fmt.Sprintf("paged: empty range of key groups %v", cfg.Groups))
 	}
-	t := &Table{cfg: cfg, pool: cfg.Pool, keyWidth: uintptr(cfg.KeyWidth), segmentMax: segmentBytesMax, arenaSplit: arenaSplitBytes}
+	t := &Table{cfg: cfg, segmentMax: segmentBytesMax, arenaSplit: arenaSplitBytes}
+	t.pool, t.keyWidth, t.valWidth, t.blobs = cfg.Pool, uintptr(cfg.KeyWidth), cfg.ValueWidth, cfg.Blobs
 	if t.pool == nil {
 		t.pool = &sharedPool
 	}
@@ -106,7 +120,8 @@ func New(cfg Config) *Table {
 	}
 	t.valOff = uintptr(tagBytes + key)
 	t.cellBytes = t.valOff + uintptr(val)
-	t.pageShift = pageShift
+	t.bitShift = uint8(bits.Len(uint(t.cellBytes)) - 1)
+	t.lockBytes = viewLockBytes
 	t.init(cfg.Expect)
 	return t
 }
@@ -133,9 +148,6 @@ func (t *Table) init(n int) {
 		if cells > initialCells {
 			// Empty cells that all such segments share serve lookups until the first insert finds the limit of 0.
 			s.cells, s.mask, s.lazy = t.empty, initialCells-1, cells
-			if t.epoch != 0 {
-				t.trackPages(s)
-			}
 		} else {
 			t.setCells(s, cells)
 		}
@@ -164,7 +176,7 @@ func (t *Table) Bytes() int64 {
 }
 
 func (s *segment) bytes() int64 {
-	total := int64(unsafe.Sizeof(*s)) + int64(len(s.epochs))*4
+	total := int64(unsafe.Sizeof(*s)) + int64(len(s.bits))*8
 	if s.lazy == 0 {
 		total += 1 << s.class
 	}
@@ -174,8 +186,8 @@ func (s *segment) bytes() int64 {
 	return total
 }
 
-// Lookup returns the value of the key, or nil. The value must not be written: what is written through Lookup is missing
-// from incremental snapshots. Use Mutate or Upsert to write.
+// Lookup returns the value of the key, or nil. The value must not be written: what is written through Lookup
+// changes cuts that are being read. Use Mutate or Upsert to write.
 func (t *Table) Lookup(hash uint64, key []byte) unsafe.Pointer {
 	cell, _, found := t.find(norm(hash), key)
 	if !found {
@@ -278,7 +290,7 @@ func (t *Table) insert(hash uint64, at *slot) unsafe.Pointer {
 		p = (p + 1) & at.mask
 	}
 	cell := unsafe.Add(at.cells, uintptr(p)*t.cellBytes)
-	t.markPage(s, p)
+	t.markCell(s, cell)
 	*(*uint64)(cell) = hash
 	s.n++
 	t.n++
@@ -298,14 +310,4 @@ func (t *Table) writeKey(hash uint64, cell unsafe.Pointer, key []byte) {
 	off := t.alloc(s, len(key))
 	copy(s.arena.slice(off, uint32(len(key))), key)
 	*ref = keyRef{off: off, len: uint32(len(key))}
-}
-
-// mark notes that the page of the cell changes in the current epoch. It is called before the page is
-// written, so that a snapshot can copy the page in it.
-func (t *Table) mark(hash uint64, cell unsafe.Pointer) {
-	if t.epoch == 0 {
-		return
-	}
-	s := t.segmentOf(hash)
-	s.epochs[(uintptr(cell)-uintptr(s.cells))>>(t.pageShift&63)] = t.epoch
 }

@@ -90,24 +90,6 @@ func BenchmarkCountSum(b *testing.B) {
 			}
 			report(b)
 		})
-		b.Run(fmt.Sprintf("keys=%d/batch with epochs", nkeys), func(b *testing.B) {
-			if table.epoch == 0 {
-				table.BeginEpoch(1)
-			}
-			out := make([]unsafe.Pointer, batchRows)
-			for b.Loop() {
-				for lo := 0; lo < rows; lo += batchRows {
-					ks := l.keys[lo : lo+batchRows]
-					table.UpsertBatch64(l.hashes[lo:lo+batchRows], ks, out, nil)
-					for i, k := range ks {
-						a := (*acc)(out[i])
-						a.count++
-						a.sum += int64(k)
-					}
-				}
-			}
-			report(b)
-		})
 		table.Close()
 		b.Run(fmt.Sprintf("keys=%d/gomap", nkeys), func(b *testing.B) {
 			m := make(map[int64]*acc, nkeys)

@@ -14,7 +14,7 @@ import (
 
 // small makes t split and compact early, so that short tests reach every path.
 func small(t *Table) *Table {
-	t.segmentMax, t.arenaSplit = 32*int(t.cellBytes), 1<<10
+	t.segmentMax, t.arenaSplit, t.lockBytes = 32*int(t.cellBytes), 1<<10, 100
 	return t
 }
 
@@ -336,79 +336,6 @@ func TestPoolRecycles(t *testing.T) {
 		}
 		table.Close()
 	}
-}
-
-// pages returns what the cells of every page of a segment mean, apart from where an arena has put it.
-func (t *Table) pages(s *segment) []string {
-	out := make([]string, max(len(s.epochs), 1<<10))
-	for p := uint64(0); p <= s.mask; p++ {
-		cell := t.cellAt(s, p)
-		val := unsafe.Slice((*byte)(unsafe.Add(cell, t.valOff)), t.cellBytes-t.valOff)
-		text := fmt.Sprintf("%x %x;", *(*uint64)(cell), val)
-		if t.cfg.Blobs {
-			b := (*blob)(unsafe.Add(cell, t.valOff))
-			text = fmt.Sprintf("%x %d %x;", *(*uint64)(cell), b.user, s.arena.slice(b.off, b.len))
-		}
-		out[uintptr(p)*t.cellBytes>>t.pageShift] += text
-	}
-	return out
-}
-
-// The law that incremental and copy-on-write snapshots rest on: a page that differs from what it was when the epoch
-// began carries that epoch.
-func TestChangedPagesAreMarked(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		blobs := rapid.Bool().Draw(rt, "blobs")
-		cfg := Config{KeyWidth: 8, ValueWidth: 8, Pool: &Pool{}}
-		if blobs {
-			cfg = Config{Blobs: true, Pool: &Pool{}}
-		}
-		table := New(cfg)
-		defer table.Close()
-		table.pageShift = 7
-		table.segmentMax = 64 * int(table.cellBytes)
-		table.Reset() // so that the first segment has small pages too
-		for epoch := range uint32(4) {
-			table.BeginEpoch(epoch + 1)
-			before := map[unsafe.Pointer][]string{}
-			for _, s := range table.segments() {
-				before[s.cells] = table.pages(s)
-			}
-			for range rapid.IntRange(0, 60).Draw(rt, "operations") {
-				k := uint64(rapid.IntRange(0, 150).Draw(rt, "key"))
-				key := binary.LittleEndian.AppendUint64(nil, k)
-				h := hash64(k)
-				switch op := rapid.IntRange(0, 3).Draw(rt, "op"); {
-				case op == 0:
-					table.Delete(h, key)
-				case op == 1 && !blobs:
-					*(*uint64)(table.upsertOne(h, k)) += 3
-				case op == 1:
-					table.AppendBytes(h, key, key[:3])
-				case blobs:
-					table.PutBytes(h, key, key[:op])
-				default:
-					v, _ := table.Upsert64(h, k)
-					*(*uint64)(v)++
-				}
-			}
-			for _, s := range table.segments() {
-				old, ok := before[s.cells]
-				for p, now := range table.pages(s) {
-					if (!ok || old[p] != now) && p < len(s.epochs) && s.epochs[p] != table.epoch {
-						rt.Fatalf("page %d changed in epoch %d and carries %d", p, table.epoch, s.epochs[p])
-					}
-				}
-			}
-		}
-	})
-}
-
-// upsertOne goes through the batch form.
-func (t *Table) upsertOne(hash, key uint64) unsafe.Pointer {
-	out := make([]unsafe.Pointer, 1)
-	t.UpsertBatch64([]uint64{hash}, []uint64{key}, out, nil)
-	return out[0]
 }
 
 // What is prepared is used before anything else, and is zero.
