@@ -29,6 +29,7 @@ type reading struct {
 	parts []statebackend.Part
 	want  []string
 	got   chan []string
+	begin func() // lets the reader begin
 }
 
 // cuts checks that a cut says what the state was at that moment, whatever happens to the state while the cut is read on
@@ -37,6 +38,7 @@ func cuts(rt *rapid.T, open Open) {
 	w := &cutWorld{world: newWorld(rt, open)}
 	defer func() {
 		for _, r := range w.pending {
+			r.begin()
 			<-r.got
 		}
 		_ = w.test.Close()
@@ -137,7 +139,13 @@ func (w *cutWorld) cut(rt *rapid.T) {
 	}
 	how := rapid.IntRange(0, 3).Draw(rt, "way of reading")
 	w.pending = append(w.pending, r)
+	begin := make(chan struct{})
+	if r.begin = func() { close(begin) }; rapid.Bool().Draw(rt, "at once") {
+		close(begin)
+		r.begin = func() {}
+	}
 	go func() {
+		<-begin
 		var got []string
 		for _, p := range parts {
 			if how == 2 {
@@ -153,6 +161,7 @@ func (w *cutWorld) cut(rt *rapid.T) {
 func (w *cutWorld) join(rt *rapid.T, i int) {
 	r := w.pending[i]
 	w.pending = slices.Delete(w.pending, i, i+1)
+	r.begin()
 	got := <-r.got
 	for _, p := range r.parts {
 		p.Data.Release()
