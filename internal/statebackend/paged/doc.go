@@ -8,7 +8,7 @@
 //	directory (hash >> shift)        segment                            cell
 //	+-----+-----+-----+-----+        cells  [ .. | .. | .. | .. ]      [ tag 8 | key | value ]
 //	|  0  |  0  |  1  |  2  |  -->   arena  [ bytes of keys, blobs ]   tag: the hash; 0 = empty
-//	+-----+-----+-----+-----+        epochs [ one word a page ]
+//	+-----+-----+-----+-----+        bits   [ changed since the cut ]
 //
 // A key of variable size, and a value of variable size (a blob), are bytes in the segment's arena; the cell holds offset
 // and length. Overwritten and deleted bytes are counted and squeezed out when they are more than half.
@@ -18,7 +18,7 @@
 //   - from the home slot of a key (low bits of the hash) to its cell no cell is empty, so a deletion shifts cells back
 //     instead of leaving a tombstone;
 //   - memory of a cell that is not in use is zero, so a new value begins as zero;
-//   - a page of 4 KiB has one epoch word; it stands for the cells that begin in the page, and is set before one changes.
+//   - a cell is marked before it changes, so that a cut can copy what it was: a reader uses Lookup, a writer Mutate or Upsert.
 //
 // A Table belongs to one goroutine at a time and has no lock. The Pool behind it has one and may be shared.
 // The layout assumes a little-endian machine.
