@@ -130,6 +130,10 @@ func (o *reader[T]) splitDone(name string) error {
 	o.marks.Remove(id)
 	delete(o.ids, name)
 	delete(o.names, id)
+	if o.paused[name] { // its first batch was also its last: it must not count among those that wait
+		o.paused = maps.Clone(o.paused)
+		delete(o.paused, name)
+	}
 	if len(o.ids) == 0 {
 		return nil // nothing says how far event time has come, until the next split or the end
 	}

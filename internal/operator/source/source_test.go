@@ -293,6 +293,22 @@ func TestAlignment(t *testing.T) {
 	}
 }
 
+// A split whose first batch is its last is paused by its own rows and then gone: it must not count among those that wait.
+func TestAlignmentOfASplitThatEndsWhilePaused(t *testing.T) {
+	r := open(t, source.Options[int64]{Drift: 10 * time.Second},
+		poll{"a", []int64{1}, connector.More, nil, nil}, poll{"b", []int64{100}, connector.SplitDone, nil, nil},
+		poll{"a", []int64{2}, connector.More, nil, nil})
+	r.split(true, "a", "b")
+	r.step(2)
+	r.must(r.s.AlignTo(20_000, event.NoTime))
+	if _, blocked := r.s.Progress(); blocked {
+		t.Error("a may be read, but the source is blocked")
+	}
+	if st := r.step(1); st != operator.SourceReady {
+		t.Errorf("%v, want a to be read", st)
+	}
+}
+
 func TestBadRecords(t *testing.T) {
 	bad := &connector.BadRecord{Where: "x.csv", Line: 7, Column: 3, Field: "delay", Value: "abc", Want: "a whole number", Raw: []byte("1,abc"), Cause: "no digits"}
 	one := poll{"a", []int64{1}, connector.More, nil, bad}
