@@ -62,6 +62,19 @@ func (c *Context) SideAt[V any](tag Tag[V], v V, t time.Time) {
 	processop.Side[V](c.rt, tag.name).EmitAt(v, t.UnixMilli())
 }
 
+// ListState opens a list that belongs to the subtask and not to a key. Call it in Open and keep the handle:
+//
+//	f.held = ctx.ListState(state.OperatorListOf[Order]("held"))
+//
+// What cannot be opened fails the job when Open returns.
+func (c *Context) ListState[V any](d state.OperatorListDescriptor[V]) state.OperatorList[V] {
+	l, err := state.OpenOperatorList(&c.rt.Lists, d)
+	if err != nil {
+		c.rt.Fail(errs.Wrap(err, errs.CodeSchema, errs.ClassUser, c.rt.Op.Place(), "the list state cannot be opened"))
+	}
+	return l
+}
+
 // KeyedContext is the Context of a function that works by key.
 type KeyedContext[K any] struct {
 	Context

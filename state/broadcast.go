@@ -3,6 +3,7 @@ package state
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,11 +21,32 @@ func BroadcastOf[K, V any](name string) BroadcastDescriptor[K, V] {
 
 // Broadcasts holds the broadcast states of one instance of a function. The zero value is ready. The engine keeps one; it
 // belongs to the goroutine of its task.
-type Broadcasts struct{ all []named }
+type Broadcasts struct {
+	all  []named
+	left map[string][]byte // what an earlier run has left and nobody has opened yet, by name
+}
 
 type named struct {
 	name  string
-	state any // *broadcast[K, V]
+	state interface{ save() []byte } // *broadcast[K, V]
+}
+
+// Restore takes a state as it was saved. The engine calls it before a state is opened.
+func (in *Broadcasts) Restore(name string, data []byte) {
+	if in.left == nil {
+		in.left = map[string][]byte{}
+	}
+	in.left[name] = data
+}
+
+// Save calls f with each state as bytes. The engine calls it at a checkpoint.
+func (in *Broadcasts) Save(f func(name string, data []byte)) {
+	for _, n := range in.all {
+		f(n.name, n.state.save())
+	}
+	for _, name := range slices.Sorted(maps.Keys(in.left)) {
+		f(name, in.left[name])
+	}
 }
 
 // broadcast keeps values as Go values, because they are read for each row and changed seldom.
@@ -63,6 +85,12 @@ func OpenBroadcast[K, V any](in *Broadcasts, d BroadcastDescriptor[K, V]) (Broad
 		return Broadcast[K, V]{}, err
 	}
 	s := &broadcast[K, V]{guard: guard{name: d.name}, keys: kc, values: vc, entries: map[string]*broadcastEntry[K, V]{}}
+	if data, ok := in.left[d.name]; ok {
+		if err := s.load(data); err != nil {
+			return Broadcast[K, V]{}, fmt.Errorf("broadcast state %q: %w", d.name, err)
+		}
+		delete(in.left, d.name)
+	}
 	in.all = append(in.all, named{d.name, s})
 	return Broadcast[K, V]{BroadcastReader[K, V]{s}}, nil
 }

@@ -1,4 +1,4 @@
-// Package state holds the typed handles of keyed state and broadcast state.
+// Package state holds the typed handles of keyed state, broadcast state, and lists that belong to a subtask.
 //
 // A function declares its state by descriptors and opens it once, in its Open method:
 //
@@ -10,6 +10,9 @@
 // State lies encoded in the engine's pages. A type of fixed size (no string, slice, map or pointer in it) is read and
 // changed in place, without allocation; others are decoded at each access and encoded at each change. What a handle
 // returns is a copy: changing it changes no state until it is set again. Only Update hands out the value itself.
+//
+// A broadcast state is a map that every subtask has a copy of. A list of OperatorListOf or OperatorUnionOf belongs to a
+// subtask; both lie in memory as Go values, and go into each checkpoint whole.
 //
 // Names are unique in an operator and identify the state in checkpoints. Opening a name again with another kind or type
 // fails.

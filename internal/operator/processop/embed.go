@@ -6,10 +6,13 @@ import (
 )
 
 // NewRuntime returns the Runtime of an operator of another package that calls functions itself, as window operators do. The
-// operator sets Time and Watermark, asks Failed after each call, and calls FlushSides and DropSides.
+// operator sets Time and Watermark, asks Failed after each call, calls Snapshot at a cut, and calls FlushSides and DropSides.
 func NewRuntime(ctx *operator.Context, out operator.Collector) *Runtime {
-	rt := &Runtime{Op: ctx, out: out, Watermark: event.NoTime}
+	rt := &Runtime{Op: ctx, out: out, Watermark: ctx.WatermarkThen()}
 	rt.Time = event.NoTime
+	if err := rt.restore(); err != nil {
+		rt.Fail(err)
+	}
 	return rt
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/weir-stream/weir/internal/operator"
 	"github.com/weir-stream/weir/internal/operator/basic"
 	"github.com/weir-stream/weir/internal/operator/keyedstate"
+	"github.com/weir-stream/weir/internal/snapshot"
 	"github.com/weir-stream/weir/internal/statebackend"
 	"github.com/weir-stream/weir/internal/timer"
 	"github.com/weir-stream/weir/state"
@@ -24,11 +25,11 @@ type Keyed[K any] struct {
 	decoded bool
 	arena   keyedstate.Arena
 
-	backend statebackend.Keyed // nil until a state is opened
+	backend statebackend.Keyed
 	store   *keyedstate.Store
 
 	onTimer    func(t int64, processing bool) error
-	event      *timer.Timers // nil until a timer is registered
+	event      *timer.Timers // nil without onTimer
 	processing *timer.Timers
 	alarm      func() // cancels the callback for the first processing-time timer
 	alarmAt    int64
@@ -50,9 +51,22 @@ func NewKeyed[K, U any](keys *codec.KeyCodec[K], bind func(k *Keyed[K], out *bas
 		bind: func(_ *Runtime, out *basic.Outlet[U]) (Function, error) { return bind(k, out) }}
 }
 
+// The names of the function's timers among its states.
+const (
+	eventTimers      = "weir.timers/event"
+	processingTimers = "weir.timers/processing"
+)
+
+// open is called before the function's Open. What a checkpoint may have is opened whether the function uses it or not.
 func (k *Keyed[K]) open(f *Function) error {
 	k.onTimer = f.OnTimer
-	return nil
+	if k.onTimer != nil {
+		k.event, k.processing = timer.New(nil), timer.New(nil)
+		k.Op.AddTimers(eventTimers, snapshot.KindEventTimers, 0, k.event)
+		k.Op.AddTimers(processingTimers, snapshot.KindProcessingTimer, 0, k.processing)
+	}
+	_, err := k.Store()
+	return err
 }
 
 // Store returns the function's state store. The first call opens the backend.

@@ -37,14 +37,18 @@ type op[U any] struct {
 type timeKeeper interface {
 	open(f *Function) error
 	fireEvent(t int64) error
+	afterRestore()
 	finish()
 	close() error
 }
 
 func (o *op[U]) Open(ctx *operator.Context, out operator.Collector) error {
 	rt := o.rt
-	rt.Op, rt.out, rt.Watermark, rt.Time = ctx, out, event.NoTime, event.NoTime
+	rt.Op, rt.out, rt.Watermark, rt.Time = ctx, out, ctx.WatermarkThen(), event.NoTime
 	o.out = basic.NewOutlet(basic.NewEmitter[U](out, "", ctx.BatchRows), &rt.Moment)
+	if err := rt.restore(); err != nil {
+		return err
+	}
 	err := rt.call("the function's making", func() (err error) {
 		o.f, err = o.bind(rt, o.out)
 		return err
@@ -70,6 +74,17 @@ func (o *op[U]) Watermark(t int64) error {
 		return nil
 	}
 	return o.keyed.fireEvent(t)
+}
+
+// Snapshot implements operator.Snapshotter.
+func (o *op[U]) Snapshot(cut *operator.Cut) error { return o.rt.Snapshot(cut) }
+
+// AfterRestore implements operator.Restorer.
+func (o *op[U]) AfterRestore() error {
+	if o.keyed != nil {
+		o.keyed.afterRestore()
+	}
+	return nil
 }
 
 // PendingTimers implements operator.TimerHolder.

@@ -20,6 +20,8 @@ type Runtime struct {
 	Watermark int64
 	// Broadcasts holds the function's broadcast states.
 	Broadcasts state.Broadcasts
+	// Lists holds the lists that belong to the subtask.
+	Lists state.OperatorLists
 
 	out   operator.Collector
 	sides []sideOutput

@@ -14,26 +14,18 @@ import (
 // has already.
 func (k *Keyed[K]) RegisterEvent(t int64) {
 	k.needKey("an event-time timer")
-	if k.event == nil {
-		k.event = timer.New(nil)
-	}
 	k.event.Register(k.Place.Key, nil, t)
 }
 
 // DeleteEvent takes an event-time timer of the key at work back; it does nothing if there is none.
 func (k *Keyed[K]) DeleteEvent(t int64) {
 	k.needKey("an event-time timer")
-	if k.event != nil {
-		k.event.Delete(k.Place.Key, nil, t)
-	}
+	k.event.Delete(k.Place.Key, nil, t)
 }
 
 // RegisterProcessing registers a timer for the key at work, to fire when the clock has reached t.
 func (k *Keyed[K]) RegisterProcessing(t int64) {
 	k.needKey("a processing-time timer")
-	if k.processing == nil {
-		k.processing = timer.New(nil)
-	}
 	k.processing.Register(k.Place.Key, nil, t)
 	if !(k.fire.active && k.fire.processing) {
 		k.arm(t)
@@ -43,9 +35,7 @@ func (k *Keyed[K]) RegisterProcessing(t int64) {
 // DeleteProcessing takes a processing-time timer of the key at work back; it does nothing if there is none.
 func (k *Keyed[K]) DeleteProcessing(t int64) {
 	k.needKey("a processing-time timer")
-	if k.processing != nil {
-		k.processing.Delete(k.Place.Key, nil, t)
-	}
+	k.processing.Delete(k.Place.Key, nil, t)
 }
 
 // PendingTimers implements operator.TimerHolder.
@@ -92,6 +82,16 @@ func (k *Keyed[K]) ring(int64) error {
 		k.arm(t)
 	}
 	return nil
+}
+
+// afterRestore sets the alarm for the processing-time timers of an earlier run. Those that are overdue fire at once.
+func (k *Keyed[K]) afterRestore() {
+	if k.processing == nil {
+		return
+	}
+	if t, ok := k.processing.NextTime(); ok {
+		k.arm(t)
+	}
 }
 
 func (k *Keyed[K]) fireEvent(t int64) error {
