@@ -18,6 +18,11 @@ func migrating[V, Old any](old migrations, f func(Old) (V, error)) migrations {
 // valuesOf describes values of V and how earlier ones become such.
 func valuesOf[V any](from migrations) (*codec.Values, error) {
 	v, err := codec.ValuesOf[V]()
+	if err == nil {
+		own := *v
+		own.Migratable = true
+		v = &own
+	}
 	for _, add := range from {
 		if err == nil {
 			v, err = add(v)

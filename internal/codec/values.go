@@ -16,6 +16,9 @@ import (
 type Values struct {
 	// Schema is the present one, with the former names of fields.
 	Schema *Schema
+	// Migratable says that the program may register migrations: the state is its own, not an operator's of the engine.
+	Migratable bool
+
 	typ    reflect.Type
 	resume func(old *Schema) (Rewrite, []Change, error)
 	from   []migration

@@ -1,0 +1,262 @@
+package restore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weir-stream/weir/internal/codec"
+	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/keygroup"
+	"github.com/weir-stream/weir/internal/snapshot"
+)
+
+// Operator is one operator of the job.
+type Operator struct {
+	// Name identifies its state: what manifests call it.
+	Name string
+	// Keys is the codec's schema of its keys, empty without keyed state or if it is not known.
+	Keys []byte
+	// Known says that States and KeyWidth are what the operator opens. Sources and sinks are not asked.
+	Known    bool
+	KeyWidth int
+	States   []Opened
+}
+
+// Options are what the user has allowed.
+type Options struct {
+	// DropUnclaimed drops the state of operators that the job has not.
+	DropUnclaimed bool
+}
+
+// Line is the verdict on one state, or on what an operator has left besides keyed state.
+type Line struct {
+	Operator string
+	// State is the name of a keyed state, or words for what else there is: "positions of splits", "blobs".
+	State   string
+	Kind    snapshot.Kind // "" if it is no keyed state
+	Verdict Verdict
+	// Reasons says why, one reason each.
+	Reasons []string
+	// Bytes and Entries are what is known of its size: of the operator's whole keyed state, in the line of its first state; 0
+	// in those that follow.
+	Entries, Bytes int64
+}
+
+// Plan says what becomes of everything in a snapshot.
+type Plan struct {
+	Purpose snapshot.Purpose
+	Epoch   uint64
+	// Changed says that the program is not the one that took the snapshot.
+	Changed bool
+	// Lines are in the order of the snapshot, states that are new at the end of their operators.
+	Lines []Line
+	// groups is the number of key groups that the snapshot counts, if it is another one than the program's.
+	groups int
+}
+
+// Make decides on every state of a manifest. plan is the fingerprint of the job's plan.
+func Make(m *snapshot.Manifest, plan string, job []Operator, opt Options) *Plan {
+	p := &Plan{Purpose: m.Purpose, Epoch: uint64(m.Epoch), Changed: m.Plan != plan}
+	if m.KeyGroups != keygroup.Count {
+		p.groups = m.KeyGroups
+	}
+	byName := make(map[string]*Operator, len(job))
+	for i := range job {
+		byName[job[i].Name] = &job[i]
+	}
+	for i := range m.Operators {
+		saved := &m.Operators[i]
+		if now := byName[saved.Name]; now != nil {
+			p.claimed(m, saved, now)
+		} else {
+			p.unclaimed(m, saved, opt)
+		}
+		delete(byName, saved.Name)
+	}
+	for i := range job { // in the job's order
+		if now := &job[i]; byName[now.Name] == now {
+			p.fresh(now, func(string) bool { return false })
+		}
+	}
+	return p
+}
+
+func (p *Plan) add(l Line) { p.Lines = append(p.Lines, l) }
+
+// claimed decides on an operator that the job has, too.
+func (p *Plan) claimed(m *snapshot.Manifest, saved *snapshot.Operator, now *Operator) {
+	entries, bytes := figures(m, saved.Name)
+	keys := keysRefused(saved, now)
+	for i := range saved.States {
+		s := &saved.States[i]
+		l := Line{Operator: saved.Name, State: s.Name, Kind: s.Kind, Entries: entries, Bytes: bytes}
+		entries, bytes = 0, 0
+		at := slices.IndexFunc(now.States, func(o Opened) bool { return o.State.Name == s.Name })
+		switch {
+		case keys != "":
+			l.Verdict, l.Reasons = Refuse, []string{keys}
+		case !now.Known:
+			l.Verdict = Reuse
+		case at < 0:
+			l.Verdict, l.Reasons = Keep, []string{"no function opens it"}
+		default:
+			o := compare(s, &now.States[at])
+			l.Verdict, l.Reasons = o.verdict, o.reasons
+		}
+		p.add(l)
+	}
+	if what, n := besides(saved); what != "" {
+		p.add(Line{Operator: saved.Name, State: what, Verdict: Reuse, Bytes: n})
+	}
+	p.fresh(now, func(name string) bool {
+		return slices.ContainsFunc(saved.States, func(s snapshot.State) bool { return s.Name == name })
+	})
+}
+
+// fresh adds the states of an operator that the snapshot has not. Timers are not named: every operator has them.
+func (p *Plan) fresh(now *Operator, saved func(name string) bool) {
+	for i := range now.States {
+		s := &now.States[i].State
+		if !saved(s.Name) && s.Kind != snapshot.KindEventTimers && s.Kind != snapshot.KindProcessingTimer {
+			p.add(Line{Operator: now.Name, State: s.Name, Kind: s.Kind, Verdict: New, Reasons: []string{"not in the snapshot: it starts empty"}})
+		}
+	}
+}
+
+// keysRefused says why the keys of an operator's state cannot be found again, or "".
+func keysRefused(saved *snapshot.Operator, now *Operator) string {
+	if len(saved.States) == 0 {
+		return ""
+	}
+	if len(saved.KeySchema) > 0 && len(now.Keys) > 0 {
+		was, _, err := codec.ParseSchema(saved.KeySchema)
+		if err != nil {
+			return fmt.Sprintf("the schema of its keys cannot be read: %v", err)
+		}
+		is, _, err := codec.ParseSchema(now.Keys)
+		if err != nil {
+			return fmt.Sprintf("the schema that the job gives its keys cannot be read: %v", err)
+		}
+		if !was.Equal(is) {
+			return fmt.Sprintf("its keys were %s when it was written and are %s now. Keys cannot change. Key the stream by %s, or give the operator another name or UID.", was, is, was)
+		}
+		return ""
+	}
+	if now.Known && now.KeyWidth != saved.KeyWidth && len(now.States) > 0 {
+		return fmt.Sprintf("its keys had %d bytes when it was written and have %d now (0: they vary). Key the stream as before, or give the operator another name or UID.",
+			saved.KeyWidth, now.KeyWidth)
+	}
+	return ""
+}
+
+const unclaimed = "the job has no operator of that name or UID"
+
+// unclaimed decides on an operator that the job has not.
+func (p *Plan) unclaimed(m *snapshot.Manifest, saved *snapshot.Operator, opt Options) {
+	l := Line{Operator: saved.Name, Verdict: Refuse, Reasons: []string{unclaimed}}
+	if opt.DropUnclaimed {
+		l.Verdict = Drop
+	}
+	entries, bytes := figures(m, saved.Name)
+	for i := range saved.States {
+		l.State, l.Kind, l.Entries, l.Bytes = saved.States[i].Name, saved.States[i].Kind, entries, bytes
+		entries, bytes = 0, 0
+		p.add(l)
+	}
+	if what, n := besides(saved); what != "" {
+		l.State, l.Kind, l.Entries, l.Bytes = what, "", 0, n
+		p.add(l)
+	}
+}
+
+// figures adds up the objects with keyed state of an operator.
+func figures(m *snapshot.Manifest, operator string) (entries, bytes int64) {
+	for i := range m.Objects {
+		if o := &m.Objects[i]; o.Operator == operator && (o.Kind == snapshot.ObjectEntries || o.Kind == snapshot.ObjectDelta) {
+			entries, bytes = entries+o.Entries, bytes+o.RawBytes
+		}
+	}
+	return entries, bytes
+}
+
+// besides says what an operator has left that is no keyed state, and its size. The watermarks alone are nothing that is missed.
+func besides(o *snapshot.Operator) (what string, bytes int64) {
+	var parts []string
+	if n := len(o.Positions); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d splits", n))
+		for i := range o.Positions {
+			bytes += int64(len(o.Positions[i].Data))
+		}
+	}
+	names := map[string]bool{}
+	for i := range o.Blobs {
+		b := &o.Blobs[i]
+		if strings.HasPrefix(b.Name, engineBlob) {
+			continue
+		}
+		if !names[b.Name] {
+			names[b.Name] = true
+			parts = append(parts, b.Name)
+		}
+		bytes += int64(len(b.Data)) + b.Length
+	}
+	return strings.Join(parts, ", "), bytes
+}
+
+// engineBlob begins the names of what the engine's tasks keep for themselves, which nobody misses.
+const engineBlob = "task/"
+
+// Refused returns an error that lists everything that is refused, or nil.
+func (p *Plan) Refused() error {
+	var lines []string
+	if p.groups != 0 {
+		lines = append(lines, GroupsRefused(p.groups))
+	}
+	var gone []string
+	for i := range p.Lines {
+		l := &p.Lines[i]
+		if l.Verdict != Refuse {
+			continue
+		}
+		if len(l.Reasons) == 1 && l.Reasons[0] == unclaimed {
+			gone = append(gone, fmt.Sprintf("%s of operator %q", l.what(), l.Operator))
+			continue
+		}
+		for _, r := range l.Reasons {
+			lines = append(lines, fmt.Sprintf("%s of operator %q: %s", l.what(), l.Operator, r))
+		}
+	}
+	if len(gone) > 0 {
+		lines = append(lines, fmt.Sprintf("The job has no operator for %s. Name the operators as they were, or give them the UIDs that the state is kept under; or pass --allow-non-restored-state, and it is dropped.",
+			strings.Join(gone, ", ")))
+	}
+	if lines == nil {
+		return nil
+	}
+	return errs.New(errs.CodeSchema, errs.ClassUser, "restore", "%s %d cannot be restored by this program; nothing has been started or changed:\n- %s",
+		p.Purpose, p.Epoch, strings.Join(lines, "\n- "))
+}
+
+// GroupsRefused says that a snapshot counts another number of key groups than this program, whose keys would not be found.
+func GroupsRefused(groups int) string {
+	return fmt.Sprintf("its state is cut into %d key groups, and this program counts %d: keys would be looked for in other groups than they are in. Start the program that wrote it.", groups, keygroup.Count)
+}
+
+func (l *Line) what() string {
+	if l.Kind == "" {
+		return l.State
+	}
+	return fmt.Sprintf("state %q", l.State)
+}
+
+// Dropped lists what is dropped, for the user to be told.
+func (p *Plan) Dropped() []string {
+	var out []string
+	for i := range p.Lines {
+		if l := &p.Lines[i]; l.Verdict == Drop {
+			out = append(out, fmt.Sprintf("%s of operator %q", l.what(), l.Operator))
+		}
+	}
+	return out
+}
