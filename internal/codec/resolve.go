@@ -113,7 +113,7 @@ func (r *resolver) step(old, new *Schema, path string) *step {
 		}
 	case KindArray:
 		if old.Len != new.Len {
-			return r.refuse(path, old, new, "Keep the length, or use a slice")
+			return r.refuse(path, old, new, "Keep the length")
 		}
 		s.elem = r.step(old.Elem, new.Elem, path+"[]")
 	case KindSlice:

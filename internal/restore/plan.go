@@ -7,7 +7,6 @@ import (
 
 	"github.com/weir-stream/weir/internal/codec"
 	"github.com/weir-stream/weir/internal/errs"
-	"github.com/weir-stream/weir/internal/keygroup"
 	"github.com/weir-stream/weir/internal/snapshot"
 )
 
@@ -51,16 +50,11 @@ type Plan struct {
 	Changed bool
 	// Lines are in the order of the snapshot, states that are new at the end of their operators.
 	Lines []Line
-	// groups is the number of key groups that the snapshot counts, if it is another one than the program's.
-	groups int
 }
 
 // Make decides on every state of a manifest. plan is the fingerprint of the job's plan.
 func Make(m *snapshot.Manifest, plan string, job []Operator, opt Options) *Plan {
 	p := &Plan{Purpose: m.Purpose, Epoch: uint64(m.Epoch), Changed: m.Plan != plan}
-	if m.KeyGroups != keygroup.Count {
-		p.groups = m.KeyGroups
-	}
 	byName := make(map[string]*Operator, len(job))
 	for i := range job {
 		byName[job[i].Name] = &job[i]
@@ -124,30 +118,44 @@ func (p *Plan) fresh(now *Operator, saved func(name string) bool) {
 	}
 }
 
+// Keys is the encoding of an operator's keys. Schema may be empty if it is not known, Width is 0 if keys vary in size.
+type Keys struct {
+	Schema []byte
+	Width  int
+}
+
+// Refuse says why state that was kept by the keys was cannot be found by the keys k, or "".
+func (k Keys) Refuse(was Keys) string {
+	if len(was.Schema) == 0 || len(k.Schema) == 0 {
+		if k.Width != was.Width {
+			return fmt.Sprintf("its keys had %d bytes when it was written and have %d now (0: they vary). Key the stream as before, or give the operator another name or UID.", was.Width, k.Width)
+		}
+		return ""
+	}
+	old, _, err := codec.ParseSchema(was.Schema)
+	if err != nil {
+		return fmt.Sprintf("the schema of its keys cannot be read: %v", err)
+	}
+	now, _, err := codec.ParseSchema(k.Schema)
+	if err != nil {
+		return fmt.Sprintf("the schema that the job gives its keys cannot be read: %v", err)
+	}
+	if !old.Equal(now) {
+		return fmt.Sprintf("its keys were %s when it was written and are %s now. Keys cannot change. Key the stream by %s, or give the operator another name or UID.", old, now, old)
+	}
+	return ""
+}
+
 // keysRefused says why the keys of an operator's state cannot be found again, or "".
 func keysRefused(saved *snapshot.Operator, now *Operator) string {
 	if len(saved.States) == 0 {
 		return ""
 	}
-	if len(saved.KeySchema) > 0 && len(now.Keys) > 0 {
-		was, _, err := codec.ParseSchema(saved.KeySchema)
-		if err != nil {
-			return fmt.Sprintf("the schema of its keys cannot be read: %v", err)
-		}
-		is, _, err := codec.ParseSchema(now.Keys)
-		if err != nil {
-			return fmt.Sprintf("the schema that the job gives its keys cannot be read: %v", err)
-		}
-		if !was.Equal(is) {
-			return fmt.Sprintf("its keys were %s when it was written and are %s now. Keys cannot change. Key the stream by %s, or give the operator another name or UID.", was, is, was)
-		}
+	was := Keys{saved.KeySchema, saved.KeyWidth}
+	if len(was.Schema) == 0 && len(now.States) == 0 { // nothing of the operator needs to be found, or it is not known what
 		return ""
 	}
-	if now.Known && now.KeyWidth != saved.KeyWidth && len(now.States) > 0 {
-		return fmt.Sprintf("its keys had %d bytes when it was written and have %d now (0: they vary). Key the stream as before, or give the operator another name or UID.",
-			saved.KeyWidth, now.KeyWidth)
-	}
-	return ""
+	return Keys{now.Keys, now.KeyWidth}.Refuse(was)
 }
 
 const unclaimed = "the job has no operator of that name or UID"
@@ -205,14 +213,11 @@ func besides(o *snapshot.Operator) (what string, bytes int64) {
 }
 
 // engineBlob begins the names of what the engine's tasks keep for themselves, which nobody misses.
-const engineBlob = "task/"
+const engineBlob = "weir."
 
 // Refused returns an error that lists everything that is refused, or nil.
 func (p *Plan) Refused() error {
 	var lines []string
-	if p.groups != 0 {
-		lines = append(lines, GroupsRefused(p.groups))
-	}
 	var gone []string
 	for i := range p.Lines {
 		l := &p.Lines[i]
@@ -236,11 +241,6 @@ func (p *Plan) Refused() error {
 	}
 	return errs.New(errs.CodeSchema, errs.ClassUser, "restore", "%s %d cannot be restored by this program; nothing has been started or changed:\n- %s",
 		p.Purpose, p.Epoch, strings.Join(lines, "\n- "))
-}
-
-// GroupsRefused says that a snapshot counts another number of key groups than this program, whose keys would not be found.
-func GroupsRefused(groups int) string {
-	return fmt.Sprintf("its state is cut into %d key groups, and this program counts %d: keys would be looked for in other groups than they are in. Start the program that wrote it.", groups, keygroup.Count)
 }
 
 func (l *Line) what() string {

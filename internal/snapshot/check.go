@@ -19,7 +19,8 @@ func (m *Manifest) check() error {
 	case m.Purpose != PurposeCheckpoint && m.Purpose != PurposeSavepoint:
 		return corrupt("the manifest has the unknown purpose %q", m.Purpose)
 	case m.KeyGroups != keygroup.Count:
-		return corrupt("the manifest counts %d key groups, this program %d", m.KeyGroups, keygroup.Count)
+		return errs.New(errs.CodeSchema, errs.ClassUser, "snapshot", "the state is cut into %d key groups, and this program cuts it into %d: keys would be looked for in other groups than they are in; restore it with the program that wrote it",
+			m.KeyGroups, keygroup.Count)
 	case !utf8.ValidString(m.Plan) || !utf8.ValidString(m.JobName) || !utf8.ValidString(m.Place):
 		return corrupt("the plan's fingerprint, the job's name or the place is not UTF-8")
 	case m.Created < 0:

@@ -45,7 +45,6 @@ func TestManifestRefuses(t *testing.T) {
 	for what, change := range map[string]func(m *snapshot.Manifest){
 		"no job":               func(m *snapshot.Manifest) { m.Job = ids.JobID{} },
 		"purpose":              func(m *snapshot.Manifest) { m.Purpose = "x" },
-		"key groups":           func(m *snapshot.Manifest) { m.KeyGroups = 128 },
 		"operator twice":       func(m *snapshot.Manifest) { m.Operators[1].Name = "orders" },
 		"operator, no name":    func(m *snapshot.Manifest) { m.Operators[0].Name = "" },
 		"operator, not UTF-8":  func(m *snapshot.Manifest) { m.Operators[0].Name = "\xff" },
@@ -74,6 +73,20 @@ func TestManifestRefuses(t *testing.T) {
 		if _, err := m.Encode(); errs.CodeOf(err) != errs.CodeCorrupt {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+}
+
+// Pitfall P28: state of another number of groups is refused, with both numbers, and not mapped in silence.
+func TestAnotherNumberOfKeyGroups(t *testing.T) {
+	m := sample()
+	b, err := m.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(string(b), "\n")
+	_, err = snapshot.DecodeManifest(sealed(1, strings.Replace(body, `"keyGroups": 32768`, `"keyGroups": 128`, 1)))
+	if errs.CodeOf(err) != errs.CodeSchema || !strings.Contains(err.Error(), "cut into 128 key groups, and this program cuts it into 32768") {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -1,13 +1,13 @@
 package task
 
 import (
-	"bytes"
 	"encoding/binary"
 
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/keygroup"
 	"github.com/weir-stream/weir/internal/operator"
+	"github.com/weir-stream/weir/internal/restore"
 	"github.com/weir-stream/weir/internal/snapshot"
 	"github.com/weir-stream/weir/internal/statebackend"
 	"github.com/weir-stream/weir/internal/statebackend/transfer"
@@ -83,10 +83,9 @@ func (l *link) sinks(r *OpRestore) (map[string]transfer.Sink, error) {
 	}
 	out := map[string]transfer.Sink{}
 	if l.backend != nil {
-		if l.keyWidth != r.KeyWidth {
-			return nil, errs.New(errs.CodeSchema, errs.ClassUser, l.ctx.Place(),
-				"its keys have a width of %d bytes now and of %d in the checkpoint (0: they vary): the key's type has changed, so its state cannot be found again; give the operator another uid, or take the key back",
-				l.keyWidth, r.KeyWidth)
+		now := restore.Keys{Schema: l.t.cfg.Ops[l.at].KeySchema, Width: l.keyWidth}
+		if why := now.Refuse(restore.Keys{Schema: r.KeySchema, Width: r.KeyWidth}); why != "" {
+			return nil, errs.New(errs.CodeSchema, errs.ClassUser, l.ctx.Place(), "%s", why)
 		}
 		for i, d := range l.backend.Descriptors() {
 			was, ok := saved[d.Name]
@@ -99,7 +98,7 @@ func (l *link) sinks(r *OpRestore) (map[string]transfer.Sink, error) {
 			if err != nil {
 				return nil, err
 			}
-			if out[d.Name], err = l.resolve(was, opened, into[opened.ID]); err != nil {
+			if out[d.Name], err = l.resolve(&was, &restore.Opened{State: opened, Values: d.Values}, into[opened.ID]); err != nil {
 				return nil, err
 			}
 		}
@@ -110,25 +109,17 @@ func (l *link) sinks(r *OpRestore) (map[string]transfer.Sink, error) {
 			continue
 		}
 		var err error
-		if out[p.State.Name], err = l.resolve(was, p.State, p.Load); err != nil {
+		if out[p.State.Name], err = l.resolve(&was, &restore.Opened{State: p.State, Values: p.Values}, p.Load); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// resolve compares a saved state with the one that was opened and returns what brings entries from one to the other.
-func (l *link) resolve(was, opened snapshot.State, into transfer.Sink) (transfer.Sink, error) {
-	if m := l.t.cfg.Migrate; m != nil {
-		sink, err := m(l.at, was, opened, into)
-		return sink, l.failed(err, "state %s", was.Name)
-	}
-	if was.Kind != opened.Kind || was.Width != opened.Width || was.NamespaceWidth != opened.NamespaceWidth || !bytes.Equal(was.Schema, opened.Schema) {
-		return nil, errs.New(errs.CodeSchema, errs.ClassUser, l.ctx.Place(),
-			"state %s was a %s of width %d with another type than the %s of width %d that is opened now: give it another name, or take the type back",
-			was.Name, was.Kind, was.Width, opened.Kind, opened.Width)
-	}
-	return into, nil
+// resolve returns what brings entries of a saved state into the one that was opened, or refuses to.
+func (l *link) resolve(was *snapshot.State, opened *restore.Opened, into transfer.Sink) (transfer.Sink, error) {
+	sink, err := restore.Sink(was, opened, l.t.cfg.Ops[l.at].KeySchema, into)
+	return sink, errs.Wrap(err, "", 0, l.ctx.Place(), "")
 }
 
 // sinkOfUnopened keeps the entries of a state that nobody has opened: it will be in the next snapshot as it is, and found by

@@ -69,9 +69,10 @@ type OpRestore struct {
 	// Load gives every entry of keyed state in groups to the sinks, by the name of the state. It is called on the task's
 	// goroutine after Open. A state without a sink is one that the operator has not opened: the entries go to other.
 	Load func(groups keygroup.Range, sinks map[string]transfer.Sink, other func(s *snapshot.State) (transfer.Sink, error)) error
-	// States are the keyed states in the checkpoint, KeyWidth the width of their keys.
-	States   []snapshot.State
-	KeyWidth int
+	// States are the keyed states in the checkpoint, KeyWidth and KeySchema the width and the schema of their keys.
+	States    []snapshot.State
+	KeyWidth  int
+	KeySchema []byte
 	// Inflight are the rows that this subtask's head has to take before any other, for the head of a chain only.
 	Inflight []Inflight
 }

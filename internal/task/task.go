@@ -19,9 +19,7 @@ import (
 	"github.com/weir-stream/weir/internal/exchange"
 	"github.com/weir-stream/weir/internal/ids"
 	"github.com/weir-stream/weir/internal/operator"
-	"github.com/weir-stream/weir/internal/snapshot"
 	"github.com/weir-stream/weir/internal/statebackend"
-	"github.com/weir-stream/weir/internal/statebackend/transfer"
 	"github.com/weir-stream/weir/internal/watermark"
 	"github.com/weir-stream/weir/metric"
 )
@@ -60,9 +58,6 @@ type Config struct {
 	Checkpoints Checkpoints
 	// Restore returns what the i-th operator of the chain is restored from, nil if the job starts from nothing. May be nil.
 	Restore func(op int) (*OpRestore, error)
-	// Migrate returns what brings the entries of a saved keyed state of the i-th operator into the state that it has opened
-	// under the same name, or refuses to. May be nil: then any difference between the two is refused.
-	Migrate func(op int, saved, opened snapshot.State, into transfer.Sink) (transfer.Sink, error)
 	// FS is handed to the operators.
 	FS connector.FileSystem
 	// Side carries payloads of an operator of the chain to the process that started the job. May be nil.
