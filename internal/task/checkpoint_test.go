@@ -338,7 +338,7 @@ func TestRestoreRefused(t *testing.T) {
 	c := &counter{probe: probe{name: "a"}, width: 16}
 	r = checkpointed(t, 1, &s2, &s, 1, Op{Name: "a", Make: made(c)})
 	err := r.task.Open()
-	if errs.CodeOf(err) != errs.CodeSchema || !strings.Contains(err.Error(), "state counts was a value of width 8") {
+	if errs.CodeOf(err) != errs.CodeSchema || !strings.Contains(err.Error(), "state counts: its values had 8 bytes when they were written and have 16 now") {
 		t.Errorf("got %v", err)
 	}
 	if c.closed != 1 {
