@@ -39,12 +39,12 @@ func numberHash(n int64) uint64 {
 	return h ^ h>>32
 }
 
-// lookup returns the bucket of the number, or nil. It is valid until a bucket is made or removed.
+// lookup returns the bucket of the number to be read, or nil. It is valid until a bucket is made or removed.
 func (s *Timers) lookup(number int64) *bucket {
 	return (*bucket)(s.buckets.Lookup64(numberHash(number), uint64(number)))
 }
 
-// bucketOf returns the bucket of the number, made if need be.
+// bucketOf returns the bucket of the number to be written, made if need be.
 func (s *Timers) bucketOf(number int64) *bucket {
 	if s.hot != nil && s.hotNumber == number {
 		return s.hot
@@ -82,7 +82,7 @@ func (s *Timers) append(number int64, key statebackend.Key, ns []byte, t int64, 
 	switch {
 	case b.count < b.limit:
 	case b.count <= smallLog || b.all > 2*b.live+16:
-		s.compact(number, b)
+		s.compact(number)
 	}
 }
 
@@ -97,8 +97,10 @@ func (s *Timers) sampleOp(b *bucket, f uint64, op uint32) {
 	}
 }
 
-// compact rewrites the log of the bucket with one record for each registered timer, in the order of firing.
-func (s *Timers) compact(number int64, b *bucket) {
+// compact rewrites the log of the bucket with one record for each registered timer, in the order of firing. It returns the
+// bucket.
+func (s *Timers) compact(number int64) *bucket {
+	b := s.bucketOf(number) // to be written, while what came from lookup is not
 	var l listing
 	l.open(&s.slab, b.log)
 	es := l.entries(s.scratch[0][:0])
@@ -121,6 +123,7 @@ func (s *Timers) compact(number int64, b *bucket) {
 	if len(es) > 0 {
 		b.min = l.record(es[0].ref).time()
 	}
+	return b
 }
 
 func grown(b []entry, n int) []entry {

@@ -7,26 +7,22 @@ import (
 
 	"github.com/weir-stream/weir/internal/keygroup"
 	"github.com/weir-stream/weir/internal/statebackend"
+	"github.com/weir-stream/weir/internal/statebackend/paged"
 )
 
-// A cut notes the log of every bucket and how far it was written. Logs only grow, and what is dropped while a cut that may
-// hold it has not been released waits in limbo, so nothing is copied but the list of the logs. Sorting and resolving are done
-// by whoever reads the cut.
+// A cut freezes the table of the buckets, which says where every log is and how far it was written. Logs only grow, and what
+// is dropped while a cut that may hold it has not been released waits in limbo, so no timer is copied. Sorting and resolving
+// are done by whoever reads the cut.
 
 // frozen is the timers at a cut.
 type frozen struct {
 	slab     slab // the blocks of then
-	logs     []frozenLog
+	buckets  *paged.FrozenTable
 	run      *run // nil if no bucket was firing
 	number   uint32
 	released atomic.Bool
+	list     listing
 	scratch  [2][]entry
-}
-
-type frozenLog struct {
-	log   chain
-	count uint32
-	dirty bool
 }
 
 // limboed is a dropped log that a cut up to the given one may hold.
@@ -35,19 +31,15 @@ type limboed struct {
 	log chain
 }
 
-// Cut returns the timers as they are now. It takes time in proportion to the number of buckets, not of timers. It must not be
-// called from a Fire.
+// Cut returns the timers as they are now. It takes a moment for every few thousand buckets. It must not be called from a
+// Fire.
 func (s *Timers) Cut() (statebackend.Frozen, error) {
 	if s.firing {
 		panic("timer: Cut called from a Fire")
 	}
 	s.reap()
-	f := &frozen{slab: slab{blocks: s.slab.blocks}, logs: make([]frozenLog, 0, s.buckets.Len())}
-	s.buckets.All(func(_ uint64, _ []byte, val unsafe.Pointer) bool {
-		b := (*bucket)(val)
-		f.logs = append(f.logs, frozenLog{b.log, b.count, b.dirty != 0})
-		return true
-	})
+	f := &frozen{slab: slab{blocks: s.slab.blocks}, buckets: s.buckets.Cut()}
+	s.hot = nil
 	if s.run.active {
 		f.run = s.run.freeze()
 	}
@@ -97,7 +89,10 @@ func (s *Timers) reap() {
 }
 
 // Release implements statebackend.Frozen.
-func (f *frozen) Release() { f.released.Store(true) }
+func (f *frozen) Release() {
+	f.buckets.Release()
+	f.released.Store(true)
+}
 
 // sortedMax bounds how many timers of one bucket are sorted at a time.
 const sortedMax = 1 << 20
@@ -116,26 +111,32 @@ func (f *frozen) Each(groups keygroup.Range, visit statebackend.Visit) {
 			}
 		}
 	}
-	var l listing
-	for _, log := range f.logs {
-		l.open(&f.slab, log.log)
-		parts := min(1+int(log.count/sortedMax), max(groups.Len(), 1))
-		for i := range parts {
-			part := keygroup.Range{
-				From: groups.From + keygroup.Group(groups.Len()*i/parts),
-				To:   groups.From + keygroup.Group(groups.Len()*(i+1)/parts),
-			}
-			for _, e := range f.resolved(&l, part, log.dirty) {
-				if !each(l.record(e.ref)) {
-					return
-				}
+	f.buckets.Each(keygroup.All(), func(_ uint64, _, value []byte) bool {
+		return f.log((*bucket)(unsafe.Pointer(unsafe.SliceData(value))), groups, each)
+	})
+}
+
+// log visits the timers of one bucket.
+func (f *frozen) log(b *bucket, groups keygroup.Range, visit func(record) bool) bool {
+	f.list.open(&f.slab, b.log)
+	parts := min(1+int(b.count/sortedMax), max(groups.Len(), 1))
+	for i := range parts {
+		part := keygroup.Range{
+			From: groups.From + keygroup.Group(groups.Len()*i/parts),
+			To:   groups.From + keygroup.Group(groups.Len()*(i+1)/parts),
+		}
+		for _, e := range f.resolved(part, b.dirty != 0) {
+			if !visit(f.list.record(e.ref)) {
+				return false
 			}
 		}
 	}
+	return true
 }
 
-// resolved returns the registered timers of a log in groups.
-func (f *frozen) resolved(l *listing, groups keygroup.Range, dirty bool) []entry {
+// resolved returns the registered timers in groups of the log that is open.
+func (f *frozen) resolved(groups keygroup.Range, dirty bool) []entry {
+	l := &f.list
 	es := l.entriesIn(f.scratch[0][:0], groups)
 	f.scratch[0] = es
 	if !dirty {

@@ -132,7 +132,7 @@ func (s *Timers) NextTime() (int64, bool) {
 			continue
 		}
 		if b.dirty != 0 {
-			s.compact(number, b)
+			b = s.compact(number)
 		}
 		if b.count > 0 {
 			return b.min, true
@@ -152,7 +152,7 @@ func (s *Timers) Len() int {
 	for _, number := range s.order {
 		if b := s.lookup(number); b != nil {
 			if b.dirty != 0 {
-				s.compact(number, b)
+				b = s.compact(number)
 			}
 			n += int(b.count)
 		}
@@ -179,7 +179,7 @@ func (s *Timers) All(f func(key statebackend.Key, ns []byte, t int64) bool) {
 			continue
 		}
 		if b.dirty != 0 {
-			s.compact(number, b)
+			b = s.compact(number)
 		}
 		l.open(&s.slab, b.log)
 		for _, e := range l.entries(nil) {
