@@ -10,7 +10,7 @@ import (
 )
 
 // Forget takes the manifest of an epoch away, and then what only it lists. What may still be listed again by an epoch that
-// has begun goes when that is settled. A leader that has lost its term deletes nothing and returns CodeFenced.
+// has begun goes when that is settled. A leader that has lost its term deletes nothing and returns errs.CodeFenced.
 func (j *Job) Forget(ctx context.Context, epoch ids.Epoch) error {
 	k := j.manifests[epoch]
 	if k == nil {

@@ -16,9 +16,6 @@ import (
 	"github.com/weir-stream/weir/internal/snapshot"
 )
 
-// CodeFenced: another leader has the term, the epochs or the manifest. The caller is no leader any more.
-const CodeFenced errs.Code = "checkpoint.fenced"
-
 const (
 	retryFirst = 10 * time.Millisecond
 	retryMost  = time.Second
@@ -164,7 +161,7 @@ func (j *Job) campaign(ctx context.Context) error {
 		// A leader of a higher term may have deleted the name that was just claimed.
 		j.term = term
 		switch err := j.current(ctx); {
-		case objstore.Is(err, CodeFenced):
+		case objstore.Is(err, errs.CodeFenced):
 			continue
 		case err != nil:
 			return err
@@ -179,7 +176,7 @@ func (j *Job) record(l leader) []byte {
 	return append(b, '\n')
 }
 
-// current returns an error of CodeFenced if there is a newer term.
+// current returns an error of errs.CodeFenced if there is a newer term.
 func (j *Job) current(ctx context.Context) error {
 	last, err := j.highest(ctx, termsDir)
 	if err == nil && ids.Term(last) > j.term {
@@ -189,10 +186,10 @@ func (j *Job) current(ctx context.Context) error {
 }
 
 func (j *Job) fenced(format string, args ...any) error {
-	return errs.New(CodeFenced, errs.ClassFailJob, "job "+j.cfg.Name, "another master leads it: "+format, args...)
+	return errs.New(errs.CodeFenced, errs.ClassFailJob, "job "+j.cfg.Name, "another master leads it: "+format, args...)
 }
 
-// Reserve makes the epochs up to through this term's. An error of CodeFenced says that they are another's; after an error
+// Reserve makes the epochs up to through this term's. An error of errs.CodeFenced says that they are another's; after an error
 // of ctx nobody knows yet.
 func (j *Job) Reserve(ctx context.Context, through ids.Epoch) error {
 	mine, err := j.claim(ctx, j.dir+epochsDir+padded(uint64(through)), j.record(leader{Term: j.term, Epoch: through}))

@@ -27,7 +27,7 @@ func (j *Job) Begin(epoch ids.Epoch) {
 }
 
 // WriteManifest publishes an epoch, and returns the size of the manifest. It returns when the outcome is certain: nil, the
-// manifest is durable; an error of CodeFenced, another leader's has its name; any other error, it is not there and never
+// manifest is durable; an error of errs.CodeFenced, another leader's has its name; any other error, it is not there and never
 // will be. Only when ctx has ended nothing is known.
 func (j *Job) WriteManifest(ctx context.Context, d *Draft) (int64, error) {
 	m, err := j.manifest(d)

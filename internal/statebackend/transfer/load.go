@@ -82,6 +82,9 @@ func Load(from *snapshot.Reader, groups keygroup.Range, keyWidth int, sinks map[
 		if keyWidth > 0 && len(e.Key) != keyWidth {
 			return errs.New(errs.CodeCorrupt, errs.ClassFailJob, "snapshot", "a key of %d bytes, those of the operator have %d", len(e.Key), keyWidth)
 		}
+		if e.Removed {
+			return errs.New(errs.CodeCorrupt, errs.ClassFailJob, "snapshot", "a removed entry in what is no delta")
+		}
 		sink := sinks[e.State]
 		if sink == nil {
 			return errs.New(errs.CodeCorrupt, errs.ClassFailJob, "snapshot", "an entry of state %d, which the manifest does not list", e.State)

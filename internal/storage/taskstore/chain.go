@@ -1,0 +1,152 @@
+package taskstore
+
+import (
+	"io"
+	"slices"
+
+	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/keygroup"
+	"github.com/weir-stream/weir/internal/snapshot"
+	"github.com/weir-stream/weir/internal/statebackend"
+	"github.com/weir-stream/weir/internal/statebackend/transfer"
+)
+
+const (
+	// chainMost bounds the objects of a chain: each is read at a restore.
+	chainMost = 12
+	// rewriteAt: a chain is written anew when its deltas have this part of the base's bytes.
+	rewriteNum, rewriteDen = 1, 2
+)
+
+// chain is how the keyed state of one operator of a task is written over the epochs: whole, then changes over that.
+type chain struct {
+	names    []string // of the states; their ids in records are one more than their place, for the life of the task
+	complete link     // guarded by Task.mu: of the last complete epoch
+}
+
+// link is what an epoch has written and listed.
+type link struct {
+	written bool
+	objects []snapshot.Object
+	marks   map[string]uint64 // of the cut, by state; nil if a state has none
+	states  int
+}
+
+// number returns the id of a state in records.
+func (c *chain) number(state string) uint32 {
+	i := slices.Index(c.names, state)
+	if i < 0 {
+		i = len(c.names)
+		c.names = append(c.names, state)
+	}
+	return uint32(i + 1)
+}
+
+// plan is how an epoch writes the keyed state of an operator.
+type plan struct {
+	base    []snapshot.Object // listed again, nil if all is written
+	since   map[string]uint64 // the marks of the cut that base has
+	marks   map[string]uint64 // of this cut
+	nothing bool              // has changed since
+}
+
+// plan chooses what the i-th operator writes.
+func (t *Task) plan(i int, parts []statebackend.Part, full bool) plan {
+	var p plan
+	for _, part := range parts {
+		c, ok := part.Data.(statebackend.Changing)
+		if !ok {
+			return plan{}
+		}
+		if p.marks == nil {
+			p.marks = map[string]uint64{}
+		}
+		p.marks[part.State.Name] = c.Mark()
+	}
+	if full {
+		return p
+	}
+	t.mu.Lock()
+	last := t.chains[i].complete
+	t.mu.Unlock()
+	if !last.written || last.marks == nil || last.states != len(parts) || last.tooLong() {
+		return p
+	}
+	same := true
+	for name, mark := range p.marks {
+		before, ok := last.marks[name]
+		if !ok {
+			return p
+		}
+		same = same && before == mark
+	}
+	if same {
+		p.base, p.since, p.nothing = last.objects, last.marks, true
+		return p
+	}
+	if len(last.objects) > 0 && changesKnown(parts, last.marks) {
+		p.base, p.since = last.objects, last.marks
+	}
+	return p
+}
+
+func (l *link) tooLong() bool {
+	var base, deltas int64
+	for _, o := range l.objects {
+		if o.Kind == snapshot.ObjectDelta {
+			deltas += o.Size
+		} else {
+			base += o.Size
+		}
+	}
+	return len(l.objects) >= chainMost || deltas*rewriteDen > base*rewriteNum
+}
+
+// changesKnown reports whether every state can say what has changed.
+func changesKnown(parts []statebackend.Part, since map[string]uint64) bool {
+	for _, p := range parts {
+		c := p.Data.(statebackend.Changing)
+		if !c.Changes(since[p.State.Name], keygroup.Range{}, func(statebackend.Key, []byte, []byte, []byte, bool) bool { return true }) {
+			return false
+		}
+	}
+	return true
+}
+
+// writeChanges writes what has changed since the marks as a delta.
+func writeChanges(to io.Writer, parts []statebackend.Part, since map[string]uint64, groups keygroup.Range) (snapshot.Summary, error) {
+	sources := make([]transfer.ChangeSource, len(parts))
+	for i, p := range parts {
+		c, mark := p.Data.(statebackend.Changing), since[p.State.Name]
+		sources[i] = transfer.ChangeSource{State: p.State, All: func(groups keygroup.Range, f statebackend.VisitChange) error {
+			if !c.Changes(mark, groups, f) {
+				return errs.New(errs.CodeBug, errs.ClassBug, "state "+p.State.Name, "what has changed was known and is not any more")
+			}
+			return failure(c)
+		}}
+	}
+	return transfer.SaveChanges(to, sources, groups)
+}
+
+// transferSave writes everything that the parts hold.
+func transferSave(to io.Writer, parts []statebackend.Part, groups keygroup.Range) (snapshot.Summary, error) {
+	sources := make([]transfer.Source, len(parts))
+	for i, p := range parts {
+		sources[i] = transfer.Source{State: p.State, All: func(f transfer.Visit) { p.Data.Each(groups, f) }}
+	}
+	sum, err := transfer.Save(to, sources, groups, 0)
+	for _, p := range parts {
+		if err == nil {
+			err = failure(p.Data)
+		}
+	}
+	return sum, err
+}
+
+// failure is what kept a state that does I/O from showing all.
+func failure(f statebackend.Frozen) error {
+	if e, ok := f.(statebackend.Fallible); ok {
+		return e.Err()
+	}
+	return nil
+}

@@ -1,0 +1,273 @@
+package taskstore
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/weir-stream/weir/internal/clock"
+	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/event"
+	"github.com/weir-stream/weir/internal/ids"
+	"github.com/weir-stream/weir/internal/keygroup"
+	"github.com/weir-stream/weir/internal/objstore"
+	"github.com/weir-stream/weir/internal/storage"
+	"github.com/weir-stream/weir/internal/task"
+)
+
+const (
+	uploadsDefault = 2
+	// epochsMax bounds the epochs that a task remembers without hearing of their fate.
+	epochsMax = 64
+	// triesMost bounds how often an object is written before the task declines.
+	triesMost  = 4
+	retryFirst = 20 * time.Millisecond
+)
+
+// Config is what an Uploader needs.
+type Config struct {
+	// Store is that of the job's checkpoints, Places opens the directories of savepoints.
+	Store  objstore.Store
+	Places storage.Places
+	Clock  clock.Clock
+	// JobName, Term and Generation name what is written.
+	JobName    string
+	Term       ids.Term
+	Generation ids.Generation
+	// Uploads bounds the uploads at a time; 0 is 2.
+	Uploads int
+	// Incremental lists objects again in which nothing has changed, and writes only what has.
+	Incremental bool
+	// Tell takes what should be in the log; it must not block. nil tells nobody.
+	Tell func(text string, err error)
+}
+
+// Uploader writes the snapshots of the tasks of one deployment. All methods may be called from any goroutine.
+type Uploader struct {
+	cfg    Config
+	dir    string
+	life   context.Context
+	cancel context.CancelFunc
+	slots  chan struct{} // one for each upload at a time
+	all    sync.WaitGroup
+
+	mu      sync.Mutex
+	targets map[ids.Epoch]*target
+}
+
+// target is the directory of a savepoint, which may become known after the first snapshot for it.
+type target struct {
+	known chan struct{}
+	dir   string
+}
+
+// NewUploader returns the uploader of a deployment.
+func NewUploader(cfg Config) *Uploader {
+	if cfg.Uploads <= 0 {
+		cfg.Uploads = uploadsDefault
+	}
+	if cfg.Tell == nil {
+		cfg.Tell = func(string, error) {}
+	}
+	u := &Uploader{cfg: cfg, dir: storage.JobDir(cfg.JobName) + "/", slots: make(chan struct{}, cfg.Uploads), targets: map[ids.Epoch]*target{}}
+	u.life, u.cancel = context.WithCancel(context.Background())
+	return u
+}
+
+// Target says where the savepoint of an epoch is written. Its uploads wait for that.
+func (u *Uploader) Target(epoch ids.Epoch, dir string) {
+	t := u.target(epoch)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if t.dir == "" && dir != "" {
+		t.dir = dir
+		close(t.known)
+	}
+}
+
+func (u *Uploader) target(epoch ids.Epoch) *target {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	t := u.targets[epoch]
+	if t == nil {
+		for e := range u.targets { // of long ago
+			if e+epochsMax < epoch {
+				delete(u.targets, e)
+			}
+		}
+		t = &target{known: make(chan struct{})}
+		u.targets[epoch] = t
+	}
+	return t
+}
+
+// Close ends all uploads and waits for them. What they have written so far is garbage for the next deployment's sweep.
+func (u *Uploader) Close() {
+	u.cancel()
+	u.all.Wait()
+}
+
+// Task is the uploads of one task.
+type Task struct {
+	u      *Uploader
+	id     ids.TaskID
+	ops    []string
+	groups keygroup.Range
+
+	mu     sync.Mutex
+	epochs map[ids.Epoch]*upload
+	last   chan struct{} // closed when the upload before has ended: a task's uploads follow one another
+
+	// What follows belongs to the upload under way.
+	chains []chain
+}
+
+// upload is what is known of one epoch.
+type upload struct {
+	cancel  context.CancelFunc
+	store   objstore.Store
+	written []string // full names in store; of the upload's goroutine until done is closed
+	done    chan struct{}
+	chains  []link // what a later epoch may build upon, once this one is complete
+}
+
+// Task returns the uploads of a task whose chain has operators of these names, head first.
+func (u *Uploader) Task(id ids.TaskID, parallelism int, ops []string) *Task {
+	t := &Task{u: u, id: id, ops: ops, groups: keygroup.RangeOf(int(id.Subtask), parallelism), epochs: map[ids.Epoch]*upload{},
+		last: make(chan struct{}), chains: make([]chain, len(ops))}
+	close(t.last)
+	return t
+}
+
+// Upload takes over a snapshot, writes it and calls done once, on another goroutine: with the task's part when it is durable,
+// or with the error for which the task declines; that of an epoch that was given up is of class canceled.
+func (t *Task) Upload(s *task.Snapshot, done func(storage.Stored, error)) {
+	epoch := ids.Epoch(s.Barrier.Epoch)
+	ctx, cancel := context.WithCancel(t.u.life)
+	up := &upload{cancel: cancel, done: make(chan struct{})}
+	t.mu.Lock()
+	for e := range t.epochs {
+		if e+epochsMax < epoch {
+			delete(t.epochs, e)
+		}
+	}
+	t.epochs[epoch] = up
+	before := t.last
+	t.last = up.done
+	t.mu.Unlock()
+	t.u.all.Go(func() {
+		defer cancel()
+		stored, err := t.run(ctx, up, before, s)
+		s.Release()
+		close(up.done)
+		if ctx.Err() != nil && err != nil {
+			err = errs.Canceled
+		}
+		done(stored, err)
+	})
+}
+
+// run waits for the task's turn and the uploader's, and uploads.
+func (t *Task) run(ctx context.Context, up *upload, before chan struct{}, s *task.Snapshot) (storage.Stored, error) {
+	select {
+	case <-before:
+	case <-ctx.Done():
+		// The uploads before end by themselves; nothing of this one has begun.
+		<-before
+		return storage.Stored{}, ctx.Err()
+	}
+	select {
+	case t.u.slots <- struct{}{}:
+	case <-ctx.Done():
+		return storage.Stored{}, ctx.Err()
+	}
+	defer func() { <-t.u.slots }()
+	place, err := t.place(ctx, s.Barrier)
+	if err != nil {
+		return storage.Stored{}, err
+	}
+	up.store = place.store
+	w := &writing{t: t, ctx: ctx, up: up, place: place, s: s}
+	start := t.u.cfg.Clock.Now()
+	stored, err := w.all()
+	stored.Took = t.u.cfg.Clock.Since(start)
+	if err != nil {
+		t.remove(t.u.life, up)
+	}
+	return stored, err
+}
+
+// place is where an epoch's objects go.
+type place struct {
+	store  objstore.Store
+	prefix string // before the names of objects
+	full   bool   // a savepoint: nothing of others is listed
+}
+
+func (t *Task) place(ctx context.Context, b event.Barrier) (place, error) {
+	if b.Purpose != event.PurposeSavepoint && b.Purpose != event.PurposeStop {
+		return place{store: t.u.cfg.Store, prefix: t.u.dir}, nil
+	}
+	at := t.u.target(ids.Epoch(b.Epoch))
+	select {
+	case <-at.known:
+	case <-ctx.Done():
+		return place{}, ctx.Err()
+	}
+	if t.u.cfg.Places == nil {
+		return place{}, errs.New(errs.CodeConfigInvalid, errs.ClassUser, "savepoint "+at.dir, "this job has no access to directories")
+	}
+	store, err := t.u.cfg.Places(at.dir)
+	return place{store: store, full: true}, err
+}
+
+// Completed says that an epoch is complete, and with it everything before is settled.
+func (t *Task) Completed(epoch ids.Epoch) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	up := t.epochs[epoch]
+	for e := range t.epochs {
+		if e <= epoch {
+			delete(t.epochs, e)
+		}
+	}
+	if up == nil {
+		return
+	}
+	select {
+	case <-up.done:
+	default:
+		return // it cannot be: a part that was not reported is in no manifest
+	}
+	for i := range up.chains {
+		if up.chains[i].objects != nil {
+			t.chains[i].complete = up.chains[i]
+		}
+	}
+}
+
+// GivenUp says that an epoch will never be complete: its upload ends, and its files go.
+func (t *Task) GivenUp(epoch ids.Epoch) {
+	t.mu.Lock()
+	up := t.epochs[epoch]
+	delete(t.epochs, epoch)
+	t.mu.Unlock()
+	if up == nil {
+		return
+	}
+	up.cancel()
+	t.u.all.Go(func() {
+		<-up.done
+		t.remove(t.u.life, up)
+	})
+}
+
+// remove deletes what an upload has written. What stays is swept later.
+func (t *Task) remove(ctx context.Context, up *upload) {
+	for _, name := range up.written {
+		if err := up.store.Delete(ctx, name); err != nil && ctx.Err() == nil {
+			t.u.cfg.Tell("an object of a checkpoint that was given up stays", err)
+		}
+	}
+	up.written = nil
+}
