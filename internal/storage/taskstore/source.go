@@ -3,6 +3,7 @@ package taskstore
 import (
 	"bytes"
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -82,7 +83,10 @@ func leastWatermark(o *snapshot.Operator) int64 {
 
 // load gives the entries of the groups to the sinks, object by object in the order of the manifest.
 func (s *Source) load(o *snapshot.Operator, groups keygroup.Range, sinks map[string]transfer.Sink, other func(*snapshot.State) (transfer.Sink, error)) error {
-	l := loading{s: s, o: o, sinks: sinks, other: other}
+	if sinks == nil {
+		sinks = map[string]transfer.Sink{}
+	}
+	l := loading{s: s, o: o, sinks: maps.Clone(sinks), other: other}
 	var objects []loaded
 	deltas := false
 	for _, obj := range s.snap.Overlapping(o.Name, groups) {
