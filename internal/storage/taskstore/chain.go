@@ -30,6 +30,7 @@ type link struct {
 	objects []snapshot.Object
 	marks   map[string]uint64 // of the cut, by state; nil if a state has none
 	states  int
+	cuts    []statebackend.Changing
 }
 
 // number returns the id of a state in records.
@@ -48,11 +49,15 @@ type plan struct {
 	since   map[string]uint64 // the marks of the cut that base has
 	marks   map[string]uint64 // of this cut
 	nothing bool              // has changed since
+	cuts    []statebackend.Changing
 }
 
 // plan chooses what the i-th operator writes.
 func (t *Task) plan(i int, parts []statebackend.Part, full bool) plan {
 	var p plan
+	if !t.u.cfg.Incremental {
+		return p
+	}
 	for _, part := range parts {
 		c, ok := part.Data.(statebackend.Changing)
 		if !ok {
@@ -62,6 +67,7 @@ func (t *Task) plan(i int, parts []statebackend.Part, full bool) plan {
 			p.marks = map[string]uint64{}
 		}
 		p.marks[part.State.Name] = c.Mark()
+		p.cuts = append(p.cuts, c)
 	}
 	if full {
 		return p

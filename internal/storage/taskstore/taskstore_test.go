@@ -132,6 +132,9 @@ func (f *frozen) Release() {}
 // Mark implements statebackend.Changing.
 func (f *frozen) Mark() uint64 { return f.now }
 
+// Complete implements statebackend.Changing.
+func (f *frozen) Complete() {}
+
 // Changes implements statebackend.Changing.
 func (f *frozen) Changes(since uint64, groups keygroup.Range, visit statebackend.VisitChange) bool {
 	if f.forgets {

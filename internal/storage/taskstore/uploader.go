@@ -240,9 +240,14 @@ func (t *Task) Completed(epoch ids.Epoch) {
 		return // it cannot be: a part that was not reported is in no manifest
 	}
 	for i := range up.chains {
-		if up.chains[i].objects != nil {
-			t.chains[i].complete = up.chains[i]
+		if !up.chains[i].written {
+			continue
 		}
+		for _, c := range up.chains[i].cuts {
+			c.Complete()
+		}
+		up.chains[i].cuts = nil
+		t.chains[i].complete = up.chains[i]
 	}
 }
 

@@ -89,7 +89,7 @@ func (w *writing) op(i int) (storage.OpPart, error) {
 
 // keyed writes keyed state, or lists again what earlier epochs have written.
 func (w *writing) keyed(i int, parts []statebackend.Part) ([]snapshot.Object, error) {
-	plan := w.t.plan(i, parts, w.place.full || !w.t.u.cfg.Incremental)
+	plan := w.t.plan(i, parts, w.place.full)
 	objects := slices.Clone(plan.base)
 	if !plan.nothing {
 		var sum snapshot.Summary
@@ -113,7 +113,7 @@ func (w *writing) keyed(i int, parts []statebackend.Part) ([]snapshot.Object, er
 		}
 	}
 	if !w.place.full {
-		w.up.chains[i] = link{objects: objects, marks: plan.marks, states: len(parts), written: true}
+		w.up.chains[i] = link{objects: objects, marks: plan.marks, states: len(parts), cuts: plan.cuts, written: true}
 	}
 	return objects, nil
 }
