@@ -10,6 +10,7 @@ import (
 	"github.com/weir-stream/weir/internal/events"
 	"github.com/weir-stream/weir/internal/graph"
 	"github.com/weir-stream/weir/internal/netx"
+	"github.com/weir-stream/weir/internal/objstore"
 	"github.com/weir-stream/weir/internal/operator/source"
 )
 
@@ -22,6 +23,9 @@ type World struct {
 	Events events.Listener
 	// Network is where metrics are served. May be nil as long as metrics.address is not set.
 	Network netx.Network
+	// Stores opens the store of a directory, of checkpoints or savepoints, in every process that uses it. nil opens local
+	// directories. Tests put stores in memory here, with faults.
+	Stores func(dir string) (objstore.Store, error)
 	// Host names this machine in metrics; "" is localhost.
 	Host string
 }
