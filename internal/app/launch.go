@@ -30,6 +30,8 @@ type launcher struct {
 	depth int
 	// onSide is HandOptions.OnSide.
 	onSide func(node int, name string, b event.Batch)
+	// onTask is RunOptions.OnTask.
+	onTask func(fail func(error) bool)
 }
 
 // Launch implements taskmanager.Launcher.
@@ -56,6 +58,11 @@ func (l *launcher) Launch(ctx context.Context, d taskmanager.Deployment, r taskm
 		if err := b.task(x.TaskAt(id.Vertex, int(id.Subtask)), id); err != nil {
 			b.release(err)
 			return nil, err
+		}
+	}
+	if l.onTask != nil {
+		for _, t := range b.running.tasks {
+			l.onTask(func(err error) bool { return t.task.Post(func() error { return err }) })
 		}
 	}
 	return b.running, nil

@@ -30,6 +30,9 @@ type RunOptions struct {
 	// MetricsEvery is the time between the worker's reports of its figures; 200 ms if zero. Tests on virtual time make it
 	// long: each report would cost them real time.
 	MetricsEvery time.Duration
+	// OnTask is called for each task that is made, with a function that lets it fail and reports whether it still lived. For
+	// tests; may be nil.
+	OnTask func(fail func(error) bool)
 }
 
 // Snapshot is how a job is doing.
@@ -57,7 +60,7 @@ func Run(ctx context.Context, w World, plan *Plan, opt RunOptions) (*Result, err
 	run.start(nil, nil)
 	run.reportJob(seen)
 	masterEnd, workerEnd := rpc.Pair()
-	conf := workerConfig(worker, w, plan, &launcher{world: w, plan: plan, metrics: seen.worker})
+	conf := workerConfig(worker, w, plan, &launcher{world: w, plan: plan, metrics: seen.worker, onTask: opt.OnTask})
 	if opt.MetricsEvery > 0 {
 		conf.MetricsInterval = opt.MetricsEvery
 	}
