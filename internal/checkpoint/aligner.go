@@ -20,7 +20,8 @@ type (
 		Barrier  event.Barrier
 		SwitchAt time.Duration
 	}
-	// BarrierSeen says that a barrier waits in a channel behind rows.
+	// BarrierSeen says that a barrier waits in a channel behind rows. An unaligned one must be told of when it comes, unless
+	// the channel keeps its order.
 	BarrierSeen struct {
 		Channel  int
 		Barrier  event.Barrier
@@ -69,7 +70,8 @@ type (
 		Channel int
 		Epoch   ids.Epoch
 	}
-	// Seal says that all in-flight rows of an unaligned epoch are known: the task acks when state and rows are durable.
+	// Seal says that all in-flight rows of an unaligned epoch are known, if there are any: the task acks when state and rows
+	// are durable.
 	Seal struct{ Epoch ids.Epoch }
 	// GiveUp drops everything of an epoch: captures, snapshot, upload.
 	GiveUp struct{ Epoch ids.Epoch }
@@ -92,6 +94,7 @@ type alignment struct {
 	barrier  event.Barrier
 	switchAt time.Duration
 	seen     bool // a barrier has come, or is queued
+	over     bool // it is to be cut at once, and waits only for channels that keep their order
 	cut      bool // unaligned: the snapshot is taken, and channels are captured
 	got      []bool
 	blocked  []bool
@@ -105,6 +108,7 @@ type Aligner struct {
 	out     []AlignerCommand
 	now     time.Duration
 	ended   []bool
+	ordered []bool       // channels that are never captured
 	current []*alignment // rising; at most one in the mode exactly-once
 	done    ids.Epoch    // nothing up to this epoch is of interest: it was cut, or gave way to a newer one
 	held    []Triggered  // wait for the epoch in front; a trigger comes beside the channels and does not replace it
@@ -113,8 +117,12 @@ type Aligner struct {
 
 // NewAligner returns an Aligner for a task with so many input channels, over all its inputs.
 func NewAligner(mode Mode, channels int) *Aligner {
-	return &Aligner{mode: mode, ended: make([]bool, channels)}
+	return &Aligner{mode: mode, ended: make([]bool, channels), ordered: make([]bool, channels)}
 }
+
+// KeepOrder says that a channel is never captured, because its rows could not be routed again: an unaligned epoch waits for
+// its barrier as an aligned one does.
+func (a *Aligner) KeepOrder(ch int) { a.ordered[ch] = true }
 
 // Step takes an event that happened at now. The commands are valid until the next Step.
 func (a *Aligner) Step(now time.Duration, e AlignerEvent) []AlignerCommand {
@@ -124,9 +132,10 @@ func (a *Aligner) Step(now time.Duration, e AlignerEvent) []AlignerCommand {
 		a.stepBarrier(e)
 	case BarrierSeen:
 		// Without a deadline there is nothing to decide, and another epoch may be in front. With one, a single epoch is in flight.
-		if e.SwitchAt > 0 && a.mode == ExactlyOnce {
+		if (e.SwitchAt > 0 || e.Barrier.Unaligned) && a.mode == ExactlyOnce {
 			if al := a.enter(e.Barrier, e.SwitchAt); al != nil {
 				al.seen = true
+				al.over = al.over || e.Barrier.Unaligned
 			}
 		}
 	case ChannelEnded:
@@ -142,7 +151,8 @@ func (a *Aligner) Step(now time.Duration, e AlignerEvent) []AlignerCommand {
 	case Passed:
 	}
 	for _, al := range slices.Clone(a.current) {
-		if al.switchAt > 0 && al.seen && !al.cut && a.now >= al.switchAt {
+		al.over = al.over || al.switchAt > 0 && al.seen && a.now >= al.switchAt
+		if al.over && !al.cut && a.mode == ExactlyOnce && !a.waits(al) {
 			a.cut(al)
 			a.finish(al)
 		}
@@ -158,7 +168,7 @@ func (a *Aligner) Step(now time.Duration, e AlignerEvent) []AlignerCommand {
 // NextDeadline is when the driver has to send Passed, if nothing else happens before.
 func (a *Aligner) NextDeadline() (at time.Duration, ok bool) {
 	for _, al := range a.current {
-		if al.switchAt > 0 && al.seen && !al.cut && (!ok || al.switchAt < at) {
+		if al.switchAt > 0 && al.seen && !al.over && !al.cut && (!ok || al.switchAt < at) {
 			at, ok = al.switchAt, true
 		}
 	}
@@ -221,7 +231,8 @@ func (a *Aligner) stepBarrier(e BarrierCame) {
 		return
 	}
 	al.seen = true
-	if e.Barrier.Unaligned && !al.cut && a.mode == ExactlyOnce {
+	al.over = al.over || e.Barrier.Unaligned
+	if e.Barrier.Unaligned && !al.cut && a.mode == ExactlyOnce && !a.ordered[e.Channel] && !a.waits(al) {
 		a.cut(al)
 	}
 	al.got[e.Channel] = true
@@ -240,9 +251,7 @@ func (a *Aligner) stepTriggered(e Triggered) {
 		return
 	}
 	al.seen = true
-	if e.Barrier.Unaligned && !al.cut && a.missing(al) > 0 {
-		a.cut(al)
-	}
+	al.over = al.over || e.Barrier.Unaligned
 	a.finish(al)
 }
 
@@ -268,6 +277,16 @@ func (a *Aligner) missing(al *alignment) (n int) {
 		}
 	}
 	return n
+}
+
+// waits reports whether a barrier is still to come on a channel that keeps its order.
+func (a *Aligner) waits(al *alignment) bool {
+	for ch, got := range al.got {
+		if !got && !a.ended[ch] && a.ordered[ch] {
+			return true
+		}
+	}
+	return false
 }
 
 // cut makes an epoch unaligned: the snapshot is taken now, and what the other channels hold in front of the barrier joins it.
@@ -303,6 +322,9 @@ func (a *Aligner) finish(al *alignment) {
 		a.do(Snapshot{al.barrier})
 		a.do(Forward{al.barrier})
 		a.unblock(al)
+		if al.barrier.Unaligned {
+			a.do(Seal{al.epoch()})
+		}
 	}
 	a.remove(al)
 	for _, older := range slices.Clone(a.current) {

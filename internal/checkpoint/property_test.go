@@ -33,6 +33,7 @@ type bench struct {
 	fed       []int
 	over      int // rows that the barrier just taken has overtaken
 	came      map[ids.Epoch]bool
+	ordered   []bool
 	tamper    func([]AlignerCommand) []AlignerCommand // a planted fault, or nil
 	broken    string
 }
@@ -75,6 +76,9 @@ func (b *bench) step(e AlignerEvent) {
 		case Forward:
 			b.forwarded = append(b.forwarded, ids.Epoch(cmd.Barrier.Epoch))
 		case Capture:
+			if b.ordered[cmd.Channel] {
+				b.breakLaw("channel %d keeps its order and is captured", cmd.Channel)
+			}
 			b.capturing[cmd.Channel] = cmd.Epoch
 		case CaptureEnd:
 			if b.capturing[cmd.Channel] != cmd.Epoch {
@@ -113,7 +117,7 @@ func (b *bench) check(epoch ids.Epoch) {
 func (b *bench) poll(ch int) {
 	q, at := b.queues[ch], 0
 	if i := slices.IndexFunc(q, func(v int64) bool {
-		return v > 0 && (b.unaligned[v] || b.capturing[ch] == ids.Epoch(v))
+		return v > 0 && b.capturing[ch] == ids.Epoch(v)
 	}); i >= 0 {
 		at = i
 	}
@@ -149,6 +153,7 @@ func newBench(mode Mode, channels int) *bench {
 		switchAt: map[int64]time.Duration{}, before: map[int64][]int{}, taken: make([]int, channels),
 		blocked: make([]bool, channels), capturing: make([]ids.Epoch, channels), captured: make([]int, channels),
 		atCut: map[ids.Epoch][]int{}, gone: map[ids.Epoch]bool{}, fed: make([]int, channels), came: map[ids.Epoch]bool{},
+		ordered: make([]bool, channels),
 	}
 }
 
@@ -180,7 +185,7 @@ func (b *bench) feed(t *rapid.T, e int64, seen bool, ended []bool) (whole bool) 
 			whole = false
 		} else {
 			b.queues[ch] = append(b.queues[ch], e)
-			if seen && rapid.Bool().Draw(t, "seen") {
+			if !b.ordered[ch] && (b.unaligned[e] || seen && rapid.Bool().Draw(t, "seen")) {
 				b.step(BarrierSeen{ch, b.barrier(e), b.switchAt[e]})
 			}
 		}
@@ -202,6 +207,12 @@ func checkAligner(t *rapid.T, tamper func([]AlignerCommand) []AlignerCommand) st
 	channels := rapid.IntRange(1, 3).Draw(t, "channels")
 	b := newBench(mode, channels)
 	b.tamper = tamper
+	for ch := range channels {
+		if rapid.IntRange(0, 3).Draw(t, "ordered") == 0 {
+			b.ordered[ch] = true
+			b.a.KeepOrder(ch)
+		}
+	}
 	ended := make([]bool, channels)
 	single := kind == "unaligned" || kind == "switch"
 	must := map[ids.Epoch]bool{} // epochs that nobody gives up

@@ -52,7 +52,7 @@ func TestCoordinatorTranscripts(t *testing.T) {
 	})
 }
 
-// TestAlignerTranscripts plays testdata/aligner. The directives are new channels=N [at-least-once], run and deadline.
+// TestAlignerTranscripts plays testdata/aligner. The directives are new channels=N [ordered=CH] [at-least-once], run and deadline.
 func TestAlignerTranscripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/aligner", func(t *testing.T, path string) {
 		var a *Aligner
@@ -66,6 +66,11 @@ func TestAlignerTranscripts(t *testing.T) {
 					mode = AtLeastOnce
 				}
 				a = NewAligner(mode, n)
+				if d.HasArg("ordered") {
+					var ch int
+					d.ScanArgs(t, "ordered", &ch)
+					a.KeepOrder(ch)
+				}
 				return "ok\n"
 			case "run":
 				return play(t, d, func(at time.Duration, f []string) string {
@@ -221,7 +226,7 @@ func parseEvent(f []string) Event {
 
 // parseAlignerEvent reads:
 //
-//	barrier CH EPOCH [unaligned] [switch=D] | seen CH EPOCH [switch=D] | end CH
+//	barrier CH EPOCH [unaligned] [switch=D] | seen CH EPOCH [unaligned] [switch=D] | end CH
 //	triggered EPOCH [unaligned] [switch=D] | aborted EPOCH | passed
 func parseAlignerEvent(f []string) AlignerEvent {
 	name, f := f[0], append(f[1:], "", "")

@@ -3,6 +3,7 @@ package event
 import (
 	"fmt"
 	"math"
+	"time"
 )
 
 // NoTime is the event time of a row that has none.
@@ -61,11 +62,18 @@ const (
 type Barrier struct {
 	// Epoch numbers barriers from 1 within a job.
 	Epoch uint64
+	// SwitchAt is when an aligned barrier becomes an unaligned one, since the Unix epoch; 0 is never.
+	SwitchAt time.Duration
+	// Since is when the epoch was triggered, since the Unix epoch; 0 if nobody has noted it. It serves figures only.
+	Since time.Duration
 	// Purpose says what the barrier is for.
 	Purpose Purpose
 	// Unaligned barriers may overtake the batches in front of them.
 	Unaligned bool
 }
+
+// Overtakes reports whether the barrier is or may become an unaligned one, so that its consumer wants to hear of it on arrival.
+func (b Barrier) Overtakes() bool { return b.Unaligned || b.SwitchAt > 0 }
 
 // Event is one item of a channel. It is passed by value; only the fields of its kind are set.
 type Event struct {

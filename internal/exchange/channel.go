@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/weir-stream/weir/internal/event"
@@ -15,37 +16,29 @@ type upstream interface {
 	closed()
 }
 
-// entry is an event in a channel's queue.
-type entry struct {
-	ev event.Event
-	// seen is the largest epoch for which Inflight has handed this event out.
-	seen uint64
-}
-
-// overtaker is an unaligned barrier and its place: everything with a smaller number was sent before it.
-type overtaker struct {
-	barrier event.Barrier
-	place   uint64
-}
-
 // channel is the queue of one input channel. All fields but credit are guarded by the inbox's mutex.
 //
 // Invariants: credit == depth - batches; between two entries that are batches or barriers lie at most one watermark and
-// one idle or active event; place of the first entry + n is the place of the next event.
+// one idle or active event; place of the first entry + n is the place of the next event. A barrier that was taken ahead
+// leaves an entry of KindNone at its place, so that nothing merges over it; the first entry is none.
 type channel struct {
 	// credit is how many batches may still be put in. It falls below zero by what was forced in ahead of a barrier.
 	credit atomic.Int32
 
-	ring    []entry // a power of two long
+	ring    []event.Event // a power of two long
 	head, n int
 	first   uint64 // place of the entry at head
 
-	// lane holds unaligned barriers that were not polled yet.
-	lane []overtaker
-	// cut is the last unaligned barrier polled.
-	cut overtaker
-	// fence is the place of the last unaligned barrier delivered: entries before it are not merged with those after.
-	fence uint64
+	// news are barriers whose arrival is still to be told.
+	news []event.Barrier
+	// capture is the epoch whose barrier is taken ahead, 0 if there is none.
+	capture uint64
+	// ahead is the place of that barrier plus one, once it is there, and 0 else.
+	ahead uint64
+	// cut is the place of the last barrier that was taken ahead: everything with a smaller number was sent before it.
+	cut uint64
+	// ordered says that no barrier of this channel overtakes.
+	ordered bool
 
 	depth   int
 	batches int
@@ -60,10 +53,10 @@ type channel struct {
 	from  upstream
 }
 
-func (c *channel) at(i int) *entry { return &c.ring[(c.head+i)&(len(c.ring)-1)] }
+func (c *channel) at(i int) *event.Event { return &c.ring[(c.head+i)&(len(c.ring)-1)] }
 
 func (c *channel) grow() {
-	ring := make([]entry, max(8, 2*len(c.ring)))
+	ring := make([]event.Event, max(8, 2*len(c.ring)))
 	for i := range c.n {
 		ring[i] = *c.at(i)
 	}
@@ -83,21 +76,20 @@ func (c *channel) push(ev event.Event) {
 		}
 		if c.tailIs(event.KindWatermark, event.KindWatermark) {
 			tail := c.at(c.n - 1)
-			tail.ev.Time = max(tail.ev.Time, ev.Time)
-			tail.seen = 0
+			tail.Time = max(tail.Time, ev.Time)
 			return
 		}
 	case event.KindIdle, event.KindActive:
 		if c.tailIs(event.KindIdle, event.KindActive) {
-			tail := c.at(c.n - 1)
-			tail.ev.Kind, tail.seen = ev.Kind, 0
+			c.at(c.n - 1).Kind = ev.Kind
 			return
 		}
 	case event.KindBarrier:
-		if ev.Barrier.Unaligned {
-			c.fence = c.first + uint64(c.n)
-			c.lane = append(c.lane, overtaker{ev.Barrier, c.fence})
-			return
+		switch {
+		case ev.Barrier.Epoch == c.capture:
+			c.ahead = c.first + uint64(c.n) + 1
+		case !c.ordered && ev.Barrier.Overtakes():
+			c.news = append(c.news, ev.Barrier)
 		}
 	case event.KindEnd:
 		c.ended = true
@@ -106,53 +98,72 @@ func (c *channel) push(ev event.Event) {
 		c.grow()
 	}
 	c.n++
-	*c.at(c.n - 1) = entry{ev: ev}
+	*c.at(c.n - 1) = ev
 }
 
-// tailIs reports whether the last event of the queue has one of the two kinds and was sent after every barrier.
+// tailIs reports whether the last event of the queue has one of the two kinds.
 func (c *channel) tailIs(a, b event.Kind) bool {
-	if c.n == 0 || c.first+uint64(c.n) <= c.fence {
+	if c.n == 0 {
 		return false
 	}
-	k := c.at(c.n - 1).ev.Kind
+	k := c.at(c.n - 1).Kind
 	return k == a || k == b
 }
 
 // pop removes the first event. The queue must not be empty.
-func (c *channel) pop() entry {
+func (c *channel) pop() event.Event {
 	p := c.at(0)
-	e := *p
-	p.ev.Batch = nil
-	c.head = (c.head + 1) & (len(c.ring) - 1)
-	c.n--
-	c.first++
-	if e.ev.Kind == event.KindBatch {
+	ev := *p
+	p.Batch = nil
+	c.skip()
+	if ev.Kind == event.KindBatch {
 		c.batches--
 		c.taken++
 		c.credit.Add(1)
 	}
-	return e
+	for c.n > 0 && c.at(0).Kind == event.KindNone {
+		c.skip()
+	}
+	return ev
 }
 
-// overtakes reports whether an unaligned barrier may be polled now: no other barrier lies before its place.
-func (c *channel) overtakes() bool {
-	if len(c.lane) == 0 {
-		return false
+func (c *channel) skip() {
+	c.head = (c.head + 1) & (len(c.ring) - 1)
+	c.n--
+	c.first++
+}
+
+// urgent reports whether there is something that does not wait for the events in front of it.
+func (c *channel) urgent() bool { return c.ahead > 0 || len(c.news) > 0 }
+
+// popUrgent returns a barrier that is taken ahead, or else the news of one that stays where it is.
+func (c *channel) popUrgent() (ev event.Event, news bool) {
+	if c.ahead == 0 {
+		ev = event.OfBarrier(c.news[0])
+		c.news = append(c.news[:0], c.news[1:]...)
+		return ev, true
 	}
-	limit := min(uint64(c.n), c.lane[0].place-min(c.lane[0].place, c.first))
-	for i := range int(limit) {
-		if c.at(i).ev.Kind == event.KindBarrier {
-			return false
+	c.cut = c.ahead - 1
+	p := c.at(int(c.cut - c.first))
+	ev = *p
+	p.Kind = event.KindNone
+	c.ahead, c.capture = 0, 0
+	for c.n > 0 && c.at(0).Kind == event.KindNone {
+		c.skip()
+	}
+	return ev, false
+}
+
+// overtake has the barrier of epoch taken ahead of what is in front of it, now or when it comes.
+func (c *channel) overtake(epoch uint64) {
+	c.capture, c.ahead = epoch, 0
+	for i := range c.n {
+		if e := c.at(i); e.Kind == event.KindBarrier && e.Barrier.Epoch == epoch {
+			c.ahead = c.first + uint64(i) + 1
+			c.news = slices.DeleteFunc(c.news, func(b event.Barrier) bool { return b.Epoch == epoch })
+			return
 		}
 	}
-	return true
-}
-
-// popLane removes the first unaligned barrier.
-func (c *channel) popLane() event.Event {
-	c.cut = c.lane[0]
-	c.lane = append(c.lane[:0], c.lane[1:]...)
-	return event.OfBarrier(c.cut.barrier)
 }
 
 // roomToTell returns how many batches the producer should now be told were taken. Waking it for each would make both
@@ -176,27 +187,12 @@ func (c *channel) roomToTell() int {
 	return n
 }
 
-// inflight appends to dst the events before the barrier of epoch that Inflight has not handed out for it yet.
-func (c *channel) inflight(dst []event.Event, epoch uint64) []event.Event {
-	end := c.first + uint64(c.n)
-	if c.cut.barrier.Epoch == epoch {
-		end = c.cut.place
-	}
-	for _, o := range c.lane {
-		if o.barrier.Epoch == epoch {
-			end = o.place
+// overtaken appends to dst the rows and watermarks that the barrier taken ahead last has overtaken and that are still here.
+func (c *channel) overtaken(dst []event.Event) []event.Event {
+	for i := 0; i < c.n && c.first+uint64(i) < c.cut; i++ {
+		if e := c.at(i); e.Kind == event.KindBatch || e.Kind == event.KindWatermark {
+			dst = append(dst, *e)
 		}
-	}
-	for i := 0; i < c.n && c.first+uint64(i) < end; i++ {
-		e := c.at(i)
-		if e.ev.Kind == event.KindBarrier && e.ev.Barrier.Epoch >= epoch {
-			break
-		}
-		if e.seen >= epoch || e.ev.Kind == event.KindBarrier || e.ev.Kind == event.KindEnd {
-			continue
-		}
-		e.seen = epoch
-		dst = append(dst, e.ev)
 	}
 	return dst
 }
@@ -204,10 +200,10 @@ func (c *channel) inflight(dst []event.Event, epoch uint64) []event.Event {
 // drain empties the queue and appends its batches to dst.
 func (c *channel) drain(dst []event.Batch) []event.Batch {
 	for c.n > 0 {
-		if e := c.pop(); e.ev.Batch != nil {
-			dst = append(dst, e.ev.Batch)
+		if ev := c.pop(); ev.Batch != nil {
+			dst = append(dst, ev.Batch)
 		}
 	}
-	c.lane = nil
+	c.news, c.ahead, c.capture = nil, 0, 0
 	return dst
 }

@@ -166,8 +166,8 @@ func send(t *testing.T, s exchange.Sender, evs ...event.Event) {
 	}
 }
 
-// transcript polls one item for each word and compares: a batch prints as its first row's number, with SeenBy after a
-// slash if it is set, a watermark as w and its time, a barrier as b and its epoch, all else by its kind.
+// transcript polls one item for each word and compares: a batch prints as its first row's number, a watermark
+// as w and its time, a barrier as b and its epoch, the news of one with a question mark, all else by its kind.
 func transcript(t *testing.T, in *exchange.Inbox, ch int, want ...string) {
 	t.Helper()
 	var got []string
@@ -176,7 +176,7 @@ func transcript(t *testing.T, in *exchange.Inbox, ch int, want ...string) {
 		if it.Channel != ch {
 			t.Fatalf("item of channel %d: %v", it.Channel, it.Event)
 		}
-		got = append(got, word(it.Event)+seen(it.SeenBy))
+		got = append(got, word(it.Event)+news(it))
 		if it.Event.Batch != nil {
 			it.Event.Batch.Release()
 		}
@@ -198,32 +198,45 @@ func TestBarriersStayInOrder(t *testing.T) {
 	})
 }
 
-func TestUnalignedBarrierOvertakes(t *testing.T) {
+func over(n uint64) event.Event {
+	return event.OfBarrier(event.Barrier{Epoch: n, Purpose: event.PurposeCheckpoint, Unaligned: true})
+}
+
+// overtaken compares what the last barrier taken ahead has overtaken.
+func overtaken(t *testing.T, in *exchange.Inbox, want string) {
+	t.Helper()
+	var got []string
+	for _, ev := range in.Overtaken(0) {
+		got = append(got, word(ev))
+	}
+	if g := strings.Join(got, " "); g != want {
+		t.Errorf("overtaken: %q, want %q", g, want)
+	}
+}
+
+// A barrier that is or may become unaligned is told of when it comes, and stays where it is until the task wants it.
+func TestBarrierIsTakenAhead(t *testing.T) {
 	each(t, func(t *testing.T, f form) {
 		w, from := newWires(t, f, 1, nil), newInbox("producer", 0)
 		s := w.sender(t, 0, from)
-		over := func(n uint64) event.Event {
-			return event.OfBarrier(event.Barrier{Epoch: n, Purpose: event.PurposeCheckpoint, Unaligned: true})
-		}
 		send(t, s, w.src.event(0, 1, 1), event.Watermark(1), w.src.event(0, 2, 1), over(5), event.Watermark(2), w.src.event(0, 3, 1))
 		await(t, "all batches", func() bool { return w.to.Queued(0) == 3 })
 		w.to.Block(0) // even a blocked channel lets it through
-		transcript(t, w.to, 0, "b5")
-		w.to.Unblock(0)
-		inflight := func(epoch uint64, want string) {
-			t.Helper()
-			var got []string
-			for _, ev := range w.to.Inflight(0, epoch) {
-				got = append(got, word(ev))
-			}
-			if g := strings.Join(got, " "); g != want {
-				t.Errorf("in flight for %d: %q, want %q", epoch, g, want)
-			}
+		if !w.to.HasMail() {
+			t.Error("the task would not look")
 		}
-		inflight(5, "1 w1 2")
-		inflight(5, "")
-		transcript(t, w.to, 0, "1/5", "w1/5")
-		// The next epoch's barrier comes beyond the bound, with batches that the producer still held.
+		transcript(t, w.to, 0, "b5?")
+		if w.to.HasMail() || w.to.Available() {
+			t.Error("there is more, although the channel is blocked")
+		}
+		w.to.Overtake(0, 5)
+		transcript(t, w.to, 0, "b5")
+		overtaken(t, w.to, "1 w1 2")
+		w.to.Unblock(0)
+		transcript(t, w.to, 0, "1", "w1")
+		overtaken(t, w.to, "2")
+		// The next epoch's barrier is wanted before it comes, and comes beyond the bound, with batches that the producer still held.
+		w.to.Overtake(0, 6)
 		force := func(n int64) {
 			if err := s.Force(w.src.event(0, n, 1)); err != nil {
 				t.Fatal(err)
@@ -231,23 +244,66 @@ func TestUnalignedBarrierOvertakes(t *testing.T) {
 		}
 		force(4)
 		force(5)
-		await(t, "two more batches", func() bool { return w.to.Queued(0) == 4 })
-		inflight(6, "2 w2 3 4 5")
 		send(t, s, over(6))
 		force(6)
-		await(t, "the batch behind the barrier", func() bool { return w.to.Queued(0) == 5 })
-		inflight(6, "")
+		await(t, "all batches", func() bool { return w.to.Queued(0) == 5 })
 		transcript(t, w.to, 0, "b6")
-		inflight(6, "")
-		transcript(t, w.to, 0, "2/6", "w2/6", "3/6", "4/6", "5/6", "6")
+		overtaken(t, w.to, "2 w2 3 4 5")
+		transcript(t, w.to, 0, "2", "w2", "3", "4", "5", "6")
+		overtaken(t, w.to, "")
+		// A barrier with a deadline is told of too; if nobody takes it ahead it comes in its turn.
+		deadline := event.OfBarrier(event.Barrier{Epoch: 7, Purpose: event.PurposeCheckpoint, SwitchAt: 12345, Since: 99})
+		send(t, s, w.src.event(0, 7, 1), deadline, w.src.event(0, 8, 1))
+		await(t, "all batches", func() bool { return w.to.Queued(0) == 2 })
+		it := next(t, w.to)
+		if !it.News || it.Event.Barrier != deadline.Barrier {
+			t.Errorf("got %+v, want the news of %+v", it, deadline)
+		}
+		transcript(t, w.to, 0, "7", "b7", "8")
+		// Taken back: it stays where it is.
+		send(t, s, w.src.event(0, 9, 1), over(8))
+		await(t, "the barrier", w.to.HasMail)
+		w.to.Overtake(0, 8)
+		w.to.Overtake(0, 0)
+		transcript(t, w.to, 0, "9", "b8")
 	})
 }
 
-func seen(epoch uint64) string {
-	if epoch == 0 {
-		return ""
+// The barriers of a channel that keeps its order are as all other events, whatever they say.
+func TestChannelThatKeepsItsOrder(t *testing.T) {
+	each(t, func(t *testing.T, f form) {
+		w, from := newWires(t, f, 1, nil), newInbox("producer", 0)
+		w.to.KeepOrder(0)
+		s := w.sender(t, 0, from)
+		send(t, s, w.src.event(0, 1, 1), over(1), w.src.event(0, 2, 1))
+		await(t, "all batches", func() bool { return w.to.Queued(0) == 2 })
+		if w.to.HasMail() {
+			t.Error("the barrier is told of")
+		}
+		transcript(t, w.to, 0, "1", "b1", "2")
+	})
+}
+
+// A task that waits for room or for mail hears of a barrier that overtakes.
+func TestBarrierWakesWhoWaitsForRoom(t *testing.T) {
+	each(t, func(t *testing.T, f form) {
+		w, from := newWires(t, f, 1, nil), newInbox("producer", 0)
+		s := w.sender(t, 0, from)
+		send(t, s, w.src.event(0, 1, 1), w.src.event(0, 2, 1), over(1))
+		for !w.to.HasMail() {
+			if err := w.to.WaitOutput(exchange.Never); err != nil {
+				t.Fatal(err)
+			}
+		}
+		transcript(t, w.to, 0, "b1?")
+	})
+}
+
+func news(it exchange.Item) string {
+	if it.News {
+		return "?"
 	}
-	return "/" + string(rune('0'+epoch))
+	return ""
 }
 
 func word(ev event.Event) string {
@@ -263,14 +319,18 @@ func word(ev event.Event) string {
 	return ev.Kind.String()
 }
 
-func TestUnalignedBarrierDoesNotOvertakeABarrier(t *testing.T) {
+// Epochs that were given up leave barriers behind, which a newer one overtakes as all else.
+func TestBarrierOvertakesOlderOnes(t *testing.T) {
 	each(t, func(t *testing.T, f form) {
 		w, from := newWires(t, f, 1, nil), newInbox("producer", 0)
 		s := w.sender(t, 0, from)
-		send(t, s, w.src.event(0, 1, 1), event.OfBarrier(event.Barrier{Epoch: 1}), w.src.event(0, 2, 1),
-			event.OfBarrier(event.Barrier{Epoch: 2, Unaligned: true}), w.src.event(0, 3, 1))
+		send(t, s, w.src.event(0, 1, 1), event.OfBarrier(event.Barrier{Epoch: 1}), w.src.event(0, 2, 1), over(2), w.src.event(0, 3, 1), over(3))
 		await(t, "all batches", func() bool { return w.to.Queued(0) == 3 })
-		transcript(t, w.to, 0, "1", "b1", "b2", "2", "3")
+		transcript(t, w.to, 0, "b2?", "b3?")
+		w.to.Overtake(0, 3)
+		transcript(t, w.to, 0, "b3")
+		overtaken(t, w.to, "1 2 3")
+		transcript(t, w.to, 0, "1", "b1", "2", "b2", "3")
 	})
 }
 

@@ -11,8 +11,8 @@
 //
 // # Rules that hold for every form of channel
 //
-//   - Order: what is sent on a channel is polled in the order sent. Only an unaligned barrier overtakes, and never
-//     another barrier.
+//   - Order: what is sent on a channel is polled in the order sent. Only a barrier overtakes, when the
+//     consumer says so (Overtake); it hears of one that may as soon as it arrives.
 //   - Bounds: a channel holds at most its depth of batches. Send blocks until there is room. Events without rows need no
 //     room; those that say the same again are merged in the queue, so their number is bounded too.
 //   - End is the last event of a channel and comes once.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"time"
 
 	"github.com/klauspost/compress/s2"
 	"github.com/weir-stream/weir/internal/event"
@@ -211,6 +212,8 @@ func appendControl(dst []byte, ev event.Event) []byte {
 			unaligned = 1
 		}
 		dst = append(dst, byte(ev.Barrier.Purpose), unaligned)
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(ev.Barrier.SwitchAt))
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(ev.Barrier.Since))
 	}
 	return dst
 }
@@ -239,7 +242,7 @@ func parseControl(t frameType, p []byte) (event.Event, error) {
 	case frameWatermark:
 		want = 8
 	case frameBarrier:
-		want = 10
+		want = 26
 	}
 	if len(p) != want {
 		return event.Event{}, fmt.Errorf("a %s frame of %d bytes instead of %d", t, len(p), want)
@@ -254,7 +257,8 @@ func parseControl(t frameType, p []byte) (event.Event, error) {
 	case frameEnd:
 		return event.End(), nil
 	case frameBarrier:
-		b := event.Barrier{Epoch: binary.LittleEndian.Uint64(p), Purpose: event.Purpose(p[8]), Unaligned: p[9] == 1}
+		b := event.Barrier{Epoch: binary.LittleEndian.Uint64(p), Purpose: event.Purpose(p[8]), Unaligned: p[9] == 1,
+			SwitchAt: time.Duration(binary.LittleEndian.Uint64(p[10:])), Since: time.Duration(binary.LittleEndian.Uint64(p[18:]))}
 		if b.Purpose > event.PurposeRescale || p[9] > 1 {
 			return event.Event{}, fmt.Errorf("a barrier of purpose %d and form %d", p[8], p[9])
 		}

@@ -21,8 +21,8 @@ var frameExamples = []struct {
 }{
 	{"watermark 1000 on channel 258", "04d1444a" + "08000000" + "0201000000000000" + "00000000" + "02000000" + "e803000000000000",
 		header{length: 8, channel: 258, kind: frameWatermark}, "e803000000000000"},
-	{"unaligned checkpoint barrier 7", "ea504ad8" + "0a000000" + "0100000000000000" + "00000000" + "05000000" + "0700000000000000" + "01" + "01",
-		header{length: 10, channel: 1, kind: frameBarrier}, "07000000000000000101"},
+	{"unaligned checkpoint barrier 7", "fb15e599" + "1a000000" + "0100000000000000" + "00000000" + "05000000" + "0700000000000000" + "01" + "01" + "e803000000000000" + "8403000000000000",
+		header{length: 26, channel: 1, kind: frameBarrier}, "07000000000000000101e8030000000000008403000000000000"},
 	{"end", "b2498c8a" + "00000000" + "0100000000000000" + "00000000" + "06000000", header{channel: 1, kind: frameEnd}, ""},
 	{"forced batch", "f22bd96a" + "03000000" + "0500000000000000" + "00000000" + "01020000" + "616263",
 		header{length: 3, channel: 5, kind: frameBatch, flags: flagForced}, "616263"},
@@ -73,7 +73,7 @@ func TestControlEventsKeepTheirContent(t *testing.T) {
 	for _, ev := range []event.Event{
 		event.Watermark(-5), event.Watermark(event.MaxTime), event.Idle(), event.Active(), event.End(),
 		event.OfBarrier(event.Barrier{Epoch: 1 << 60, Purpose: event.PurposeRescale}),
-		event.OfBarrier(event.Barrier{Epoch: 1, Purpose: event.PurposeStop, Unaligned: true}),
+		event.OfBarrier(event.Barrier{Epoch: 1, Purpose: event.PurposeStop, Unaligned: true, SwitchAt: 1 << 61, Since: 1<<61 - 1}),
 	} {
 		got, err := parseControl(controlType(ev.Kind), appendControl(nil, ev))
 		if err != nil || got != ev {

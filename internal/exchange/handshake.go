@@ -14,7 +14,7 @@ import (
 
 const (
 	helloMagic   = "WEIREXCH"
-	helloVersion = 1
+	helloVersion = 2
 	helloMax     = 4096
 	nonceLen     = 32
 	helloFixed   = len(helloMagic) + 4

@@ -51,13 +51,13 @@ type Item struct {
 	Channel int
 	// Event is the event; its batch belongs to the caller now.
 	Event event.Event
-	// SeenBy is the largest epoch for which Inflight handed this event out, 0 if none did: it is in that epoch's snapshot.
-	SeenBy uint64
+	// News says that Event is a barrier that has arrived and stays where it is; it will be polled there, or ahead after Overtake.
+	News bool
 }
 
 // Inbox is where one task waits: its input channels and its mails.
 //
-// Poll, Wait, WaitOutput, WaitMail, Block, Unblock, Inflight, Close and the Send of every Sender made for this task are called by
+// Poll, Wait, WaitOutput, WaitMail, Block, Unblock, Overtake, Overtaken, Close and the Send of every Sender made for this task are called by
 // the task's goroutine only. Post, Cancel, Fail, Available, HasMail and Times may be called by any.
 type Inbox struct {
 	name      string
@@ -85,7 +85,7 @@ type Inbox struct {
 		// poked says that some sender of the task may have room again.
 		poked bool
 		mails []func() error
-		// ready are the channels with something to poll, ahead those of which it is an overtaking barrier.
+		// ready are the channels with something to poll, ahead those with something that does not wait for its turn.
 		ready, ahead bitset
 		// current is the channel polled last, run how often in a row.
 		current, run int
@@ -110,6 +110,7 @@ const (
 	pendInput = 1 << iota
 	pendMail
 	pendError
+	pendAhead
 )
 
 // NewInbox returns an inbox that is ready for use.
@@ -135,8 +136,8 @@ func NewInbox(cfg Config) *Inbox {
 	return in
 }
 
-// Poll returns the next item, or false if there is none now. Mails come first, then barriers that overtake, then the
-// channels in turn, each for at most as many events as it has depth. It never blocks. After Cancel or Fail it returns
+// Poll returns the next item, or false if there is none now. Mails come first, then barriers that overtake and the news of
+// barriers, then the channels in turn, each for at most as many events as it has depth. It never blocks. After Cancel or Fail it returns
 // that error for ever.
 func (in *Inbox) Poll() (Item, bool, error) {
 	if in.pending.Load() == 0 {
@@ -161,11 +162,10 @@ func (in *Inbox) Poll() (Item, bool, error) {
 	var it Item
 	if in.mu.ahead.n > 0 {
 		it.Channel = in.mu.ahead.next(0)
-		it.Event = in.chans[it.Channel].popLane()
+		it.Event, it.News = in.chans[it.Channel].popUrgent()
 	} else {
 		it.Channel = in.nextChannel()
-		e := in.chans[it.Channel].pop()
-		it.Event, it.SeenBy = e.ev, e.seen
+		it.Event = in.chans[it.Channel].pop()
 	}
 	c := &in.chans[it.Channel]
 	in.noteChannel(it.Channel)
@@ -193,14 +193,14 @@ func (in *Inbox) nextChannel() int {
 // Cancel or Fail. The time it blocks counts as idle.
 func (in *Inbox) Wait(deadline int64) error { return in.wait(waitInput, &in.idle, deadline) }
 
-// WaitOutput blocks until a sender of this task whose Available was false may have room, there is a mail, or the deadline
-// has passed. Input does not end it. A task that finds an output unavailable waits here instead of in Send, so that its
+// WaitOutput blocks until a sender of this task whose Available was false may have room, HasMail is true, or the deadline
+// has passed. Other input does not end it. A task that finds an output unavailable waits here instead of in Send, so that its
 // mails are served while downstream is slow. The time it blocks counts as backpressured. It may return early.
 func (in *Inbox) WaitOutput(deadline int64) error {
 	return in.wait(waitOutput, &in.backpressured, deadline)
 }
 
-// WaitMail blocks until there is a mail or the deadline has passed. Input does not end it. A task whose operator has as
+// WaitMail blocks until HasMail is true or the deadline has passed. Other input does not end it. A task whose operator has as
 // much under way outside as it may waits here for the first of it to come back. The time it blocks counts as busy. It may
 // return early.
 func (in *Inbox) WaitMail(deadline int64) error {
@@ -246,7 +246,7 @@ func (in *Inbox) due(what waitFor) bool {
 	case waitInput:
 		return in.pending.Load() != 0
 	case waitOutput:
-		if len(in.mu.mails) > 0 {
+		if len(in.mu.mails)+in.mu.ahead.n > 0 {
 			return true
 		}
 	}
@@ -281,6 +281,16 @@ func (in *Inbox) wake(a, b waitFor) {
 	}
 }
 
+// wakeForInput wakes the task if there is something that ends its wait.
+func (in *Inbox) wakeForInput() {
+	switch bits := in.pending.Load(); {
+	case bits&pendAhead != 0:
+		in.wake(waitInput, waitOutput)
+	case bits&pendInput != 0:
+		in.wake(waitInput, waitInput)
+	}
+}
+
 // poke tells the task that a sender may have room.
 func (in *Inbox) poke() {
 	in.mu.Lock()
@@ -292,8 +302,11 @@ func (in *Inbox) poke() {
 // notePending brings the pending bits up to date.
 func (in *Inbox) notePending() {
 	var bits uint32
-	if in.mu.ready.n+in.mu.ahead.n > 0 {
+	if in.mu.ready.n > 0 {
 		bits |= pendInput
+	}
+	if in.mu.ahead.n > 0 {
+		bits |= pendAhead
 	}
 	if len(in.mu.mails) > 0 {
 		bits |= pendMail
@@ -310,19 +323,19 @@ func (in *Inbox) notePending() {
 func (in *Inbox) noteChannel(i int) {
 	c := &in.chans[i]
 	in.mu.ready.put(i, c.n > 0 && !c.held)
-	in.mu.ahead.put(i, c.overtakes())
+	in.mu.ahead.put(i, c.urgent())
 	in.notePending()
 }
 
 // Available reports whether Poll has an item or an error. It is one atomic load.
 func (in *Inbox) Available() bool { return in.pending.Load() != 0 }
 
-// HasMail reports whether Poll has a mail or an error, which a task that is busy with its own work, such as a source,
-// looks at between two batches. It is one atomic load.
-func (in *Inbox) HasMail() bool { return in.pending.Load()&(pendMail|pendError) != 0 }
+// HasMail reports whether Poll has a mail, a barrier that overtakes, the news of one, or an error: what a task that takes no
+// rows now still has to hear. It is one atomic load.
+func (in *Inbox) HasMail() bool { return in.pending.Load()&(pendMail|pendAhead|pendError) != 0 }
 
-// Block keeps channel ch from being polled, to align barriers or to read another input first. Barriers that overtake
-// still come through.
+// Block keeps channel ch from being polled, to align barriers or to read another input first. Barriers that overtake, and
+// the news of barriers, still come through.
 func (in *Inbox) Block(ch int) { in.hold(ch, true) }
 
 // Unblock ends Block.
@@ -340,16 +353,29 @@ func (in *Inbox) hold(ch int, held bool) {
 	}
 }
 
-// Inflight returns what lies in front of the unaligned barrier of epoch on channel ch, in order, for the epoch's
-// snapshot: batches, watermarks and idleness. If that barrier has not arrived yet, it returns what has. Each event is
-// returned once per epoch; the events stay in the channel and are polled later, with SeenBy set. So on the first barrier
-// of an epoch a task calls Inflight for every channel, and until the barrier of a channel has come it adds to the snapshot
-// each polled event whose SeenBy is smaller than the epoch, and calls Inflight once more when the barrier comes.
-// The batches are borrowed until the next Poll or Close.
-func (in *Inbox) Inflight(ch int, epoch uint64) []event.Event {
+// KeepOrder says that no barrier of channel ch overtakes and that none is told of ahead: what it holds cannot be stored as rows
+// in flight. It is called before anything is sent.
+func (in *Inbox) KeepOrder(ch int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return in.chans[ch].inflight(nil, epoch)
+	in.chans[ch].ordered = true
+}
+
+// Overtake has the barrier of epoch on channel ch polled before all that is in front of it: next if it is there already, and
+// else as soon as it comes. An epoch of 0 takes that back.
+func (in *Inbox) Overtake(ch int, epoch uint64) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.chans[ch].overtake(epoch)
+	in.noteChannel(ch)
+}
+
+// Overtaken returns the rows and watermarks that the last barrier taken ahead on channel ch has overtaken and that were not
+// polled yet, in order, for its epoch's snapshot. They stay in the channel. The batches are borrowed until the next Poll or Close.
+func (in *Inbox) Overtaken(ch int) []event.Event {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.chans[ch].overtaken(nil)
 }
 
 // Post adds a mail. It never blocks. It returns false, and drops the mail, after Cancel or Close. A mail that was accepted
@@ -478,15 +504,13 @@ func (in *Inbox) offer(ch int, ev event.Event, force bool) offered {
 		raise(&in.traffic.LocalIn, 1)
 	}
 	in.noteChannel(ch)
-	if in.pending.Load()&pendInput != 0 {
-		in.wake(waitInput, waitInput)
-	}
+	in.wakeForInput()
 	in.mu.Unlock()
 	return taken
 }
 
 // excessMax bounds what a remote producer may force in beyond a channel's depth.
-const excessMax = 64
+const excessMax = 256
 
 // deliver is offer for a remote producer, whose mistakes are errors and no bugs. The event's frame took size bytes.
 func (in *Inbox) deliver(ch int, ev event.Event, size int64, force bool) (offered, error) {
@@ -510,9 +534,7 @@ func (in *Inbox) deliver(ch int, ev event.Event, size int64, force bool) (offere
 	}
 	raise(&in.traffic.BytesIn, size)
 	in.noteChannel(ch)
-	if in.pending.Load()&pendInput != 0 {
-		in.wake(waitInput, waitInput)
-	}
+	in.wakeForInput()
 	return taken, nil
 }
 

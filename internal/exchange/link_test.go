@@ -224,8 +224,8 @@ func TestHandshakeWithStrangers(t *testing.T) {
 	for _, c := range []struct{ name, sent, want string }{
 		{"a web client", "GET / HTTP/1.1\r\n\r\n", `no exchange of Weir: it began with "GET / HTTP/1"`},
 		{"another version", "WEIREXCH\x09\x00\x00\x00", "speaks version 9"},
-		{"a hello too long", "WEIREXCH\x01\x00\xff\xff", "a hello of 65535 bytes"},
-		{"a hello that is none", "WEIREXCH\x01\x00\x02\x00\x05j", "the peer's hello: job"},
+		{"a hello too long", "WEIREXCH\x02\x00\xff\xff", "a hello of 65535 bytes"},
+		{"a hello that is none", "WEIREXCH\x02\x00\x02\x00\x05j", "the peer's hello: job"},
 		{"one who hangs up", "WEIR", `the peer sent "WEIR" and no more`},
 	} {
 		a, b := net.Pipe()

@@ -28,7 +28,13 @@ type Output struct {
 	split splitter
 	iota  []int32
 	ended bool
+	// hurry says that batches go beyond the bound; forced counts them for each target.
+	hurry  bool
+	forced []uint8
 }
+
+// hurryMax is how many batches a target may be sent beyond its bound while the task hurries.
+const hurryMax = 16
 
 // NewOutput returns an output over senders. op names the edge for messages.
 func NewOutput(op string, part Partition, senders []Sender) *Output {
@@ -194,7 +200,7 @@ func (o *Output) give(t int, b event.Batch, n int) error {
 			b.Release()
 			return err
 		}
-		return o.senders[t].Send(event.OfBatch(b))
+		return o.send(t, b)
 	}
 	if o.partial[t] == nil && b.Sel() == nil && b.Room() > 0 {
 		o.partial[t] = b // it is as good as a fresh one
@@ -258,7 +264,25 @@ func (o *Output) flush(t int, force bool) error {
 	if force {
 		return o.senders[t].Force(event.OfBatch(b))
 	}
+	return o.send(t, b)
+}
+
+func (o *Output) send(t int, b event.Batch) error {
+	if o.hurry && o.forced[t] < hurryMax {
+		o.forced[t]++
+		return o.senders[t].Force(event.OfBatch(b))
+	}
 	return o.senders[t].Send(event.OfBatch(b))
+}
+
+// Hurry says whether batches go beyond the bound from now on, a few for each target. A task hurries while it cuts: what its
+// operators still hold back goes ahead of the barrier, which must not wait for a slow consumer.
+func (o *Output) Hurry(on bool) {
+	o.hurry = on
+	if on && o.forced == nil {
+		o.forced = make([]uint8, len(o.senders))
+	}
+	clear(o.forced)
 }
 
 // Flush sends the partial batches. A task calls it when the buffer timeout has passed since Pending became true, and when
@@ -286,8 +310,8 @@ func (o *Output) Available() bool {
 	return true
 }
 
-// Event sends the partial batches and then ev, which carries no batch, to all targets. It does not wait for room if ev is
-// an unaligned barrier: what precedes it goes beyond the bound, one batch a target, and counts as in flight there.
+// Event sends the partial batches and then ev, which carries no batch, to all targets. It does not wait for room if ev is a
+// barrier: what precedes it goes beyond the bound, one batch a target.
 func (o *Output) Event(ev event.Event) error {
 	if ev.Kind == event.KindBatch {
 		return o.Emit(ev.Batch)
@@ -296,7 +320,7 @@ func (o *Output) Event(ev event.Event) error {
 		panic("exchange: " + o.op + ": " + ev.Kind.String() + " after the end")
 	}
 	o.ended = ev.Kind == event.KindEnd
-	force := ev.Kind == event.KindBarrier && ev.Barrier.Unaligned
+	force := ev.Kind == event.KindBarrier
 	for t, s := range o.senders {
 		if err := o.flush(t, force); err != nil {
 			return err

@@ -42,12 +42,12 @@ func misdeeds() []misdeed {
 	}
 	return []misdeed{
 		{"a batch without credit", many(9, batch), "channel 1: a batch without credit, 8 are queued"},
-		{"endless batches ahead of a barrier", many(8+excessMax+1, forced), "64 batches ahead of barriers without credit"},
+		{"endless batches ahead of a barrier", many(8+excessMax+1, forced), "256 batches ahead of barriers without credit"},
 		{"a channel that nobody opened", [][]byte{frame("", header{kind: frameIdle, channel: 2})}, "idle on channel 2, which was not opened"},
 		{"two ends", [][]byte{end, end}, "end after the end"},
 		{"rows after the end", [][]byte{end, batch}, "batch after the end"},
 		{"a watermark of no length", [][]byte{frame("", header{kind: frameWatermark, channel: 1})}, "a watermark frame of 0 bytes instead of 8"},
-		{"a barrier of no purpose", [][]byte{frame("\x01\x00\x00\x00\x00\x00\x00\x00\x63\x00", header{kind: frameBarrier, channel: 1})}, "purpose 99"},
+		{"a barrier of no purpose", [][]byte{frame("\x01\x00\x00\x00\x00\x00\x00\x00\x63\x00"+strings.Repeat("\x00", 16), header{kind: frameBarrier, channel: 1})}, "purpose 99"},
 		{"endless credit", many(2, frame("\x05\x00\x00\x00\x00\x00\x00\x00\x00\x00\x10\x00", header{kind: frameCredit})), "credit for 2097152 batches on channel 5"},
 		{"half a grant", [][]byte{frame("\x05\x00", header{kind: frameCredit})}, "a credit frame of 2 bytes"},
 		{"rubbish", [][]byte{[]byte(strings.Repeat("rubbish ", 5))}, "is no valid frame"},

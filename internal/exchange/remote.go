@@ -52,7 +52,7 @@ func (s *remoteSender) Available() bool {
 }
 
 func (s *remoteSender) send(ev event.Event, force bool) error {
-	buf, err := s.reserve(ev.Kind == event.KindBatch, force || ev.Kind == event.KindBarrier && ev.Barrier.Unaligned)
+	buf, err := s.reserve(ev.Kind == event.KindBatch, force || ev.Kind == event.KindBarrier)
 	if err != nil {
 		return drop(ev, err)
 	}

@@ -12,8 +12,8 @@ type Sender interface {
 	// for the consumer. On error the batch has been released. The error is the one that the producing task was cancelled
 	// with, errs.Canceled if the consumer is gone, or that of the broken connection to it.
 	Send(ev event.Event) error
-	// Force is Send without waiting for room, only for what precedes an unaligned barrier, at most one batch each. It
-	// waits only for a consumer in another process to start.
+	// Force is Send without waiting for room, only for what precedes a barrier, a few batches each. It waits only for a
+	// consumer in another process to start.
 	Force(ev event.Event) error
 	// Available reports whether Send would take a batch without waiting. Once it has returned false, WaitOutput of the
 	// producer's inbox returns when there is room.

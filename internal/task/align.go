@@ -14,13 +14,14 @@ import (
 // aligning is what the task knows of the epochs under way.
 type aligning struct {
 	machine *checkpoint.Aligner
-	// deadline is when the machine wants to hear of the time, in ns; 0 is never.
+	// deadline is when the machine wants to hear of the time, in ms; 0 is never.
 	deadline int64
 	// since is when the first barrier or trigger of the epoch under way came, in ns.
 	since time.Duration
 	epoch uint64
 	// cut is the snapshot that waits for its in-flight rows, or nil.
-	cut *Snapshot
+	cut      *Snapshot
+	captured captured
 }
 
 // decide tells the machine of an event and does what it wants.
@@ -31,9 +32,13 @@ func (t *Task) decide(e checkpoint.AlignerEvent) error {
 			return err
 		}
 	}
+	if s := t.align.cut; s != nil && t.align.captured.channels == 0 {
+		t.seal(s)
+	}
 	t.align.deadline = 0
 	if at, ok := t.align.machine.NextDeadline(); ok {
-		t.align.deadline = max(1, int64(at))
+		// In whole ms, as the task reads the clock.
+		t.align.deadline = max(1, (int64(at)+999_999)/1_000_000)
 	}
 	return nil
 }
@@ -51,8 +56,13 @@ func (t *Task) carryOut(c checkpoint.AlignerCommand) error {
 		return t.snapshot(c.Barrier)
 	case checkpoint.Forward:
 		return t.forwardBarrier(c.Barrier)
-	case checkpoint.Seal:
-		t.seal(uint64(c.Epoch))
+	case checkpoint.Capture:
+		if t.align.cut != nil { // else the task has declined
+			t.capture(c.Channel, uint64(c.Epoch))
+		}
+	case checkpoint.CaptureEnd:
+		return t.captureEnd(c.Channel, uint64(c.Epoch))
+	case checkpoint.Seal: // which decide sees by itself
 	case checkpoint.GiveUp:
 		t.giveUp(uint64(c.Epoch))
 	case checkpoint.Remark:
@@ -63,21 +73,32 @@ func (t *Task) carryOut(c checkpoint.AlignerCommand) error {
 
 // began notes when the first sign of an epoch came.
 func (t *Task) began(b event.Barrier) {
-	if b.Epoch > t.align.epoch {
-		t.align.epoch, t.align.since = b.Epoch, t.instant()
+	if b.Epoch <= t.align.epoch {
+		return
+	}
+	t.align.epoch, t.align.since = b.Epoch, t.instant()
+	if b.Since > 0 {
+		t.startDelay.Store(max(0, int64(t.align.since-b.Since)))
 	}
 }
 
-// barrier notes a barrier of a channel.
-func (t *Task) barrier(ch int, b event.Barrier) error {
+// barrier notes a barrier that a channel has brought, or that waits in it.
+func (t *Task) barrier(ch int, b event.Barrier, news bool) error {
 	t.began(b)
-	return t.decide(checkpoint.BarrierCame{Channel: ch, Barrier: b})
+	if news {
+		return t.decide(checkpoint.BarrierSeen{Channel: ch, Barrier: b, SwitchAt: b.SwitchAt})
+	}
+	return t.decide(checkpoint.BarrierCame{Channel: ch, Barrier: b, SwitchAt: b.SwitchAt})
 }
 
 // Trigger starts an epoch at this task: one without inputs, or whose inputs will all end. drain, for a stop, lets a source end
 // first, as if it had read everything. switchAt is when the epoch becomes unaligned, since the Unix epoch; 0 is never. It may
 // be called at any time, and does nothing for an epoch that has begun. It returns false after the task's end.
 func (t *Task) Trigger(b event.Barrier, drain bool, switchAt time.Duration) bool {
+	b.SwitchAt = switchAt
+	if b.Since == 0 {
+		b.Since = t.instant()
+	}
 	return t.Post(func() error {
 		if drain && t.source != nil && !t.over {
 			t.wakeSource()
@@ -124,6 +145,9 @@ func (t *Task) giveUp(epoch uint64) {
 	if s := t.align.cut; s != nil && s.Barrier.Epoch == epoch {
 		t.align.cut = nil
 		s.Release()
+	}
+	if t.align.captured.epoch == epoch {
+		t.dropCapture()
 	}
 	if f := t.cfg.Checkpoints.OnGivenUp; f != nil {
 		f(epoch)

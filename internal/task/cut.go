@@ -16,10 +16,8 @@ const watermarkOutBlob = "weir.watermark-out"
 // meanwhile: neither mails nor timers.
 func (t *Task) snapshot(b event.Barrier) error {
 	start := t.instant()
-	for _, l := range t.links {
-		if err := l.flushOwn(); err != nil {
-			return err
-		}
+	if err := t.hurry(); err != nil {
+		return err
 	}
 	t.dirty = true
 	if b.Purpose == event.PurposeFlush {
@@ -41,11 +39,25 @@ func (t *Task) snapshot(b event.Barrier) error {
 		s.Release()
 		return t.decline(b.Epoch, err, l)
 	}
+	if err := t.keepReplay(s); err != nil {
+		s.Release()
+		return t.decline(b.Epoch, err, t.links[0])
+	}
 	s.Cut = t.instant() - start
-	t.counted(s)
 	t.align.cut = s
-	if !b.Unaligned {
-		t.seal(b.Epoch)
+	return nil
+}
+
+// hurry makes the operators emit what they hold back, head first, without waiting for room downstream.
+func (t *Task) hurry() error {
+	for _, o := range t.outputs {
+		o.Hurry(true)
+		defer o.Hurry(false)
+	}
+	for _, l := range t.links {
+		if err := l.flushOwn(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -60,22 +72,19 @@ func (t *Task) decline(epoch uint64, err error, l *link) error {
 }
 
 // seal hands the snapshot over: it is whole.
-func (t *Task) seal(epoch uint64) {
-	s := t.align.cut
-	if s == nil || s.Barrier.Epoch != epoch {
-		return // declined
+func (t *Task) seal(s *Snapshot) {
+	if t.align.captured.epoch == s.Barrier.Epoch {
+		s.Aligned = max(0, t.instant()-t.align.since-s.Cut)
+		t.takeCaptured(s)
+		t.align.captured.epoch = 0
 	}
 	t.align.cut = nil
+	t.alignedFor.Store(int64(s.Aligned))
 	if f := t.cfg.Checkpoints.OnSnapshot; f != nil {
 		f(s)
 		return
 	}
 	s.Release()
-}
-
-// counted publishes the figures of a cut.
-func (t *Task) counted(s *Snapshot) {
-	t.alignedFor.Store(int64(s.Aligned))
 }
 
 // forwardBarrier sends a barrier to the consumers. Behind an end there is none: who is behind this task is triggered by itself.
@@ -175,5 +184,8 @@ func (t *Task) tellFate(epoch uint64, complete bool) error {
 	return nil
 }
 
-// AlignmentTime is how long the last alignment took.
+// AlignmentTime is how long the last alignment took: from the first sign of the epoch to the last barrier.
 func (t *Task) AlignmentTime() time.Duration { return time.Duration(t.alignedFor.Load()) }
+
+// StartDelay is the time from the trigger of the last epoch to its first sign at the task.
+func (t *Task) StartDelay() time.Duration { return time.Duration(t.startDelay.Load()) }

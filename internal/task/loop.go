@@ -128,6 +128,11 @@ func (t *Task) outside(while func() bool) error {
 // event handles one event of a channel.
 func (t *Task) event(item exchange.Item) error {
 	head := t.links[0]
+	if t.align.captured.channels > 0 && !item.News && t.align.captured.on[item.Channel] {
+		if err := t.record(item.Channel, item.Event); err != nil {
+			return err
+		}
+	}
 	switch item.Event.Kind {
 	case event.KindBatch:
 		t.dirty = true
@@ -143,7 +148,7 @@ func (t *Task) event(item exchange.Item) error {
 	case event.KindActive:
 		return t.advance(t.merger.Active(item.Channel))
 	case event.KindBarrier:
-		return t.barrier(item.Channel, item.Event.Barrier)
+		return t.barrier(item.Channel, item.Event.Barrier, item.News)
 	case event.KindEnd:
 		return t.endChannel(item.Channel)
 	}
@@ -179,6 +184,9 @@ func (t *Task) mail(f func() error) error {
 // the event sets off, does what is due by it, and waits until the outputs take a batch.
 func (t *Task) turn() error {
 	t.now = t.millis()
+	if err := t.passed(); err != nil {
+		return err
+	}
 	if err := t.fireTimers(t.now); err != nil {
 		return err
 	}
@@ -202,7 +210,7 @@ func (t *Task) room() error {
 	if err := t.pressed(true); err != nil {
 		return err
 	}
-	for !t.outputsAvailable() {
+	for !t.outputsAvailable() && !t.leave {
 		if err := t.inbox.WaitOutput(t.deadline()); err != nil {
 			return err
 		}
@@ -210,11 +218,22 @@ func (t *Task) room() error {
 		if err := t.drainMail(); err != nil {
 			return err
 		}
+		if err := t.passed(); err != nil {
+			return err
+		}
 		if err := t.fireTimers(t.now); err != nil {
 			return err
 		}
 	}
 	return t.pressed(false)
+}
+
+// passed tells the machine of alignment that its deadline has come.
+func (t *Task) passed() error {
+	if t.align.deadline == 0 || t.now < t.align.deadline {
+		return nil
+	}
+	return t.decide(checkpoint.Passed{})
 }
 
 // pressed tells a source about backpressure, which must not be taken for a lack of rows.
@@ -237,14 +256,19 @@ func (t *Task) outputsAvailable() bool {
 	return true
 }
 
-// drainMail runs the mails that have come.
+// drainMail runs the mails that have come, and hears of barriers that do not wait for the rows in front of them.
 func (t *Task) drainMail() error {
 	for t.inbox.HasMail() {
 		item, ok, err := t.inbox.Poll()
 		if err != nil || !ok {
 			return err
 		}
-		if err := t.mail(item.Mail); err != nil {
+		if item.Mail != nil {
+			err = t.mail(item.Mail)
+		} else {
+			err = t.event(item)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -270,6 +294,9 @@ func (t *Task) rest() error {
 // deadline returns when the next timer is due, in ns.
 func (t *Task) deadline() int64 {
 	at, ok := t.timers.next()
+	if d := t.align.deadline; d > 0 && (!ok || d < at) {
+		at, ok = d, true
+	}
 	if !ok || at > exchange.Never/int64(time.Millisecond) {
 		return exchange.Never
 	}

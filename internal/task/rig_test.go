@@ -15,6 +15,7 @@ import (
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/exchange"
 	"github.com/weir-stream/weir/internal/operator"
+	"github.com/weir-stream/weir/internal/operator/basic"
 	"github.com/weir-stream/weir/internal/testkit/leak"
 )
 
@@ -167,6 +168,13 @@ func (r *rig) edge(side string) Output {
 func (r *rig) build(gates []int, ops []Op, change func(*Config)) *Task {
 	cfg := Config{Job: "job", Vertex: "vertex", Parallelism: 1, Ops: ops, Inbox: r.in, Gates: gates, Clock: r.clk,
 		Log: slog.New(slog.DiscardHandler), BufferTimeout: 10 * time.Millisecond}
+	codec, err := basic.RecordsCodec[int64]()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for range gates {
+		cfg.Channels = append(cfg.Channels, Channel{Route: RouteAny, Codec: codec})
+	}
 	if change != nil {
 		change(&cfg)
 	}
@@ -232,6 +240,12 @@ func (r *rig) got(edge int) string {
 		}
 		if !ok {
 			return strings.Join(words, " ")
+		}
+		if item.News {
+			if item.Event.Barrier.Unaligned {
+				r.outs[edge].Overtake(0, item.Event.Barrier.Epoch)
+			}
+			continue
 		}
 		words = append(words, eventText(item.Event))
 		if item.Event.Batch != nil {

@@ -25,6 +25,31 @@ type Checkpoints struct {
 	// OnDrained is told that the task is at the end of its input and has sent its own end. It lives until Complete tells it of
 	// an epoch that was triggered later. nil lets the task end at once: no checkpoints are taken.
 	OnDrained func()
+	// InflightMax bounds the bytes of rows that one snapshot of the task holds in flight; 0 is the default. Beyond it the task
+	// declines the epoch.
+	InflightMax int64
+}
+
+// InflightMaxDefault is the bound of rows in flight in one snapshot of a task.
+const InflightMaxDefault = 256 << 20
+
+// Route says how rows of a channel that were in flight find the subtask that takes them after a restore.
+type Route uint8
+
+const (
+	// RouteNone: they cannot be routed again. The channel's barriers overtake nothing.
+	RouteNone Route = iota
+	// RouteKeyed: by the key group of each row, whose hash the batches hold.
+	RouteKeyed
+	// RouteAny: any subtask may take them.
+	RouteAny
+)
+
+// Channel is what unaligned checkpoints need to know of an input channel.
+type Channel struct {
+	Route Route
+	// Codec encodes and decodes the rows; the channels of an edge may share one. nil is as RouteNone.
+	Codec event.Codec
 }
 
 // Snapshot is a task's part of an epoch.
@@ -48,11 +73,13 @@ type OpSnapshot struct {
 	KeySchema []byte
 }
 
-// Inflight is rows of one input channel, encoded by the codec of its edge.
+// Inflight is what a barrier has overtaken on one input channel.
 type Inflight struct {
+	// Subtask is the one that the rows were on their way to. The task sets it in snapshots, and needs it at a restore.
+	Subtask int
 	// Gate is the head's input, Channel the channel in the order of the inbox.
 	Gate, Channel int
-	// Batches are encoded batches with their key hashes, in their order.
+	// Batches are the rows and the watermarks between them, in their order, in a form of the task's own.
 	Batches [][]byte
 }
 
@@ -73,6 +100,7 @@ type OpRestore struct {
 	States    []snapshot.State
 	KeyWidth  int
 	KeySchema []byte
-	// Inflight are the rows that this subtask's head has to take before any other, for the head of a chain only.
+	// Inflight is what was in flight, for the head of a chain only: that of this subtask if the vertex has the parallelism of
+	// then (Restored.Parallelism), and else that of all subtasks of then, in their order. The task takes its share of it.
 	Inflight []Inflight
 }

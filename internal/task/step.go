@@ -44,6 +44,9 @@ func (s *Stepper) Step() (worked bool, err error) {
 	if s.t.over || s.t.stopAt != 0 {
 		return s.waits()
 	}
+	if len(s.t.replay) > 0 {
+		return true, s.replay()
+	}
 	at, due := s.t.timers.next()
 	fires := due && at <= s.t.millis()
 	if err := s.t.turn(); err != nil {
@@ -72,6 +75,20 @@ func (s *Stepper) waits() (worked bool, err error) {
 	}
 	worked = s.t.inbox.HasMail()
 	return worked, s.t.drainMail()
+}
+
+// replay takes one event that was in flight, or what does not wait for it.
+func (s *Stepper) replay() error {
+	if err := s.t.turn(); err != nil {
+		return err
+	}
+	if err := s.t.drainMail(); err != nil {
+		return err
+	}
+	if o := s.t.outsider; o != nil && o.Full() {
+		return nil
+	}
+	return s.t.replayOne()
 }
 
 func (s *Stepper) input() (worked bool, err error) {
@@ -117,7 +134,13 @@ func (s *Stepper) source() (worked bool, err error) {
 }
 
 // NextTimer returns when the task's next callback of processing time is due, in ms; false if none is set.
-func (s *Stepper) NextTimer() (at int64, ok bool) { return s.t.timers.next() }
+func (s *Stepper) NextTimer() (at int64, ok bool) {
+	at, ok = s.t.timers.next()
+	if d := s.t.align.deadline; d > 0 && (!ok || d < at) {
+		return d, true
+	}
+	return at, ok
+}
 
 // PendingTimers returns how many timers the users of the chain's operators have registered.
 func (s *Stepper) PendingTimers() (event, processing int) {

@@ -41,6 +41,8 @@ type Config struct {
 	Inbox *exchange.Inbox
 	// Gates maps each channel of the inbox to the head's input.
 	Gates []int
+	// Channels says how each channel of the inbox takes part in unaligned checkpoints. nil: none of them does.
+	Channels []Channel
 	// BatchRows bounds the rows of a batch; 0 is the default of the row type.
 	BatchRows int
 	// BufferTimeout bounds how long a row waits for others; 0 flushes behind each event, and a negative one never before
@@ -113,6 +115,8 @@ type Task struct {
 	finalCut uint64
 	// leave ends the task: an epoch is complete that was its last.
 	leave bool
+	// replay is what was in flight when the job was cut, and the head has not taken yet.
+	replay []replayed
 
 	outputs []*exchange.Output
 
@@ -122,8 +126,8 @@ type Task struct {
 	ended   atomic.Bool
 	// phase is opened once, by Open or Run.
 	phase phase
-	// alignedFor is how long the last alignment took, in ns.
-	alignedFor atomic.Int64
+	// alignedFor is how long the last alignment took, startDelay how long its epoch had been on the way, in ns.
+	alignedFor, startDelay atomic.Int64
 	// canceled says that somebody wants the end, so that what fails from then on is no failure.
 	canceled atomic.Bool
 }
@@ -151,7 +155,18 @@ func New(cfg Config) *Task {
 	for i, op := range cfg.Ops {
 		t.links[i].wire(op)
 	}
+	for ch := range cfg.Gates {
+		if !t.captures(ch) {
+			t.inbox.KeepOrder(ch)
+		}
+	}
 	return t
+}
+
+// captures reports whether the rows of a channel can be part of a snapshot.
+func (t *Task) captures(ch int) bool {
+	c := t.cfg.Channels
+	return ch < len(c) && c[ch].Route != RouteNone && c[ch].Codec != nil
 }
 
 func newCounts() *operator.Counts {
@@ -232,6 +247,9 @@ func (t *Task) Run() (err error) {
 	if err := t.resume(); err != nil {
 		return err
 	}
+	if err := t.takeReplay(); err != nil {
+		return err
+	}
 	if t.source != nil {
 		err = t.runSource()
 	} else {
@@ -284,6 +302,14 @@ func (t *Task) openChain() error {
 	}
 	t.open = len(t.cfg.Gates)
 	t.align.machine = checkpoint.NewAligner(t.cfg.Checkpoints.Mode, len(t.cfg.Gates))
+	for ch := range t.cfg.Gates {
+		if !t.captures(ch) {
+			t.align.machine.KeepOrder(ch)
+		}
+	}
+	if r := t.links[0].from; r != nil {
+		return t.prepareReplay(r)
+	}
 	return nil
 }
 
@@ -368,6 +394,10 @@ func (t *Task) close(err error) error {
 		}
 	}
 	t.cancel()
+	t.dropReplay()
+	if s := t.align.cut; s != nil {
+		s.Release()
+	}
 	for _, o := range t.outputs {
 		_ = o.Close()
 	}

@@ -15,7 +15,7 @@ func TestBarriers(t *testing.T) {
 		channels []string
 		want     string
 	}{
-		{"one channel needs no alignment", []string{"1 b1 2 B2 3 end"}, "[1] b1 B2 [2,3] wmax end"},
+		{"one channel needs no alignment", []string{"1 b1 2 b2 3 end"}, "[1] b1 [2] b2 [3] wmax end"},
 		{"rows behind a barrier wait for the other channel's", []string{"1 b1 2 end", "11 12 13 b1 14 end"},
 			"[1,11,12,13] b1 [2,14] wmax end"},
 		{"an ended channel counts as one whose barrier has come", []string{"1 end", "11 12 b1 13 end"}, "[1,11,12] b1 [13] wmax end"},
@@ -25,6 +25,7 @@ func TestBarriers(t *testing.T) {
 			"[21,1,22] b2 [11,23] b3 wmax end"},
 		{"watermarks behind a barrier wait too", []string{"w5 b1 w9 1 end", "w4 b1 w8 2 end"}, "w4 b1 w8 [1,2] wmax end"},
 		{"an unaligned barrier overtakes rows and keeps its flag", []string{"1 2 3 B1 4 end"}, "B1 [1,2,3,4] wmax end"},
+		{"and barriers that were given up", []string{"1 b1 2 B2 3 end"}, "B2 [1,2,3] wmax end"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
