@@ -9,7 +9,8 @@
 //   - what a version has written can be read by every later program (testdata/v1 is kept for ever);
 //   - decoding never panics, whatever the bytes, and its memory is bounded by the input and by the limits of the format;
 //   - every byte is under a CRC-32C, which is checked before the bytes are looked at;
-//   - a Writer holds one block in memory, a Reader the index and one run of blocks.
+//   - a Writer holds a few blocks in memory, a Reader the index and a few runs of blocks.
 //
-// A Writer and a call of Reader.Each belong to one goroutine; a Reader serves many calls at once.
+// A Writer and a call of Reader.Each belong to one goroutine and have others compress for them; a Reader serves many calls
+// at once.
 package snapshot

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"sort"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/zeebo/xxh3"
@@ -126,47 +127,111 @@ func (s *Reader) Delta() bool { return s.flags&flagRemoved != 0 }
 // Entries returns the number of entries.
 func (s *Reader) Entries() int64 { return s.entries }
 
+// decoder is shared by all Readers: it holds a state for each core.
+var decoder = sync.OnceValues(func() (*zstd.Decoder, error) {
+	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxMemory(blockRawMax))
+})
+
+// runsAhead is how many runs of blocks are read and decoded at a time.
+const runsAhead = 3
+
+// run is adjacent blocks that are read with one request, on another goroutine.
+type run struct {
+	blocks  []block
+	stored  []byte
+	raw     []byte
+	records [][]byte // of the blocks that were found sound, before err
+	err     error
+	done    chan struct{} // gets a value when the run is decoded
+}
+
 // Each calls f with the entries of the groups, in the order of the object, until f returns an error, which it returns.
 // The entry is borrowed until f returns. Only blocks that overlap groups are read, several with one request if they are
-// adjacent. The entries of a block are given out after the whole block was found sound.
+// adjacent, on other goroutines, which have ended when Each returns. The entries of a block are given out after the whole
+// block was found sound.
 func (s *Reader) Each(groups keygroup.Range, f func(*Entry) error) error {
 	lo := sort.Search(len(s.blocks), func(i int) bool { return s.blocks[i].last >= groups.From })
 	hi := sort.Search(len(s.blocks), func(i int) bool { return s.blocks[i].first >= groups.To })
 	if lo >= hi {
 		return nil
 	}
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxMemory(blockRawMax))
+	dec, err := decoder()
 	if err != nil {
 		return errs.Wrap(err, errs.CodeBug, errs.ClassBug, "snapshot", "zstd")
 	}
-	defer dec.Close()
-	var stored, raw []byte
-	for lo < hi {
-		run, n := lo, 0
-		for ; run < hi && (n == 0 || n+s.blocks[run].stored <= readTarget); run++ {
-			n += s.blocks[run].stored
+	rest := s.blocks[lo:hi]
+	var ahead []*run
+	defer func() {
+		for _, r := range ahead {
+			<-r.done
 		}
-		stored = grow(stored, n)
-		if err := readAt(s.r, stored, s.blocks[lo].at); err != nil {
-			return err
-		}
-		for rest := stored; lo < run; lo++ {
-			b := &s.blocks[lo]
-			raw = grow(raw, b.raw)
-			records, err := b.unpack(dec, rest[:b.stored], raw)
-			if err == nil {
-				err = b.check(records, s.flags)
-			}
-			if err != nil {
-				return err
-			}
-			if err := b.each(records, s.flags, groups, f); err != nil {
-				return err
-			}
-			rest = rest[b.stored:]
+	}()
+	next := func(r *run) {
+		if r.blocks, rest = split(rest); len(r.blocks) > 0 {
+			ahead = append(ahead, r)
+			go func() { // ends when the run is decoded or has failed
+				r.decode(s, dec)
+				r.done <- struct{}{}
+			}()
 		}
 	}
+	for range runsAhead {
+		next(&run{done: make(chan struct{}, 1)})
+	}
+	for len(ahead) > 0 {
+		r := ahead[0]
+		ahead = ahead[1:]
+		<-r.done
+		for i, records := range r.records {
+			if err := r.blocks[i].each(records, s.flags, groups, f); err != nil {
+				return err
+			}
+		}
+		if r.err != nil {
+			return r.err
+		}
+		next(r)
+	}
 	return nil
+}
+
+// split cuts the blocks that are read with one request off.
+func split(blocks []block) (head, rest []block) {
+	n, stored, raw := 0, 0, 0
+	for ; n < len(blocks); n++ {
+		b := &blocks[n]
+		if n > 0 && (stored+b.stored > readTarget || raw+b.raw > 2*readTarget) {
+			break
+		}
+		stored, raw = stored+b.stored, raw+b.raw
+	}
+	return blocks[:n], blocks[n:]
+}
+
+// decode reads and checks the blocks.
+func (r *run) decode(s *Reader, dec *zstd.Decoder) {
+	stored, raw := 0, 0
+	for i := range r.blocks {
+		stored, raw = stored+r.blocks[i].stored, raw+r.blocks[i].raw
+	}
+	r.stored, r.raw, r.records = grow(r.stored, stored), grow(r.raw, raw), r.records[:0]
+	if r.err = readAt(s.r, r.stored, r.blocks[0].at); r.err != nil {
+		return
+	}
+	from, to := r.stored, r.raw
+	for i := range r.blocks {
+		b := &r.blocks[i]
+		records, err := b.unpack(dec, from[:b.stored], to[:b.raw])
+		if err == nil {
+			err = b.check(records, s.flags)
+		}
+		if err != nil {
+			r.err = err
+			return
+		}
+		r.records = append(r.records, records)
+		from, to = from[b.stored:], to[b.raw:]
+	}
 }
 
 func grow(b []byte, n int) []byte {

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"io"
+	"runtime"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/zeebo/xxh3"
@@ -25,24 +27,43 @@ type Summary struct {
 
 // Writer writes one data object. Entries come in ascending order of their key groups; inside a group their order is
 // kept, which is how the elements of a list stay in theirs.
+//
+// Blocks are compressed on other goroutines, encodersMax at a time, and written by Add and Close in their order. A Writer that
+// is given up needs no Close: those goroutines end by themselves.
 type Writer struct {
-	w       io.Writer
-	enc     *zstd.Encoder
-	sum     Summary
-	err     error
-	block   []byte // records of the open block
-	entries int64  // in it
-	first   keygroup.Group
-	packed  []byte
-	index   []byte
-	blocks  uint64
-	delta   bool
-	last    struct { // the record before; its bytes are copies
+	w      io.Writer
+	enc    *zstd.Encoder
+	sum    Summary
+	err    error
+	open   *packing
+	queue  []*packing // closed blocks, oldest first
+	free   []*packing
+	index  []byte
+	blocks uint64
+	delta  bool
+	last   struct { // the record before; its bytes are copies
 		e     Entry
 		group keygroup.Group
 		valid bool // in this block
 	}
 }
+
+// packing is a block on its way.
+type packing struct {
+	records     []byte
+	entries     int64
+	first, last keygroup.Group
+	packed      []byte        // with its head
+	done        chan struct{} // gets a value when packed is ready; nil if nobody works on it
+}
+
+// encodersMax bounds the blocks that one Writer has compressed at a time.
+const encodersMax = 4
+
+// encoder is shared by all Writers: it holds a state for each core, of a megabyte.
+var encoder = sync.OnceValues(func() (*zstd.Encoder, error) {
+	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(runtime.GOMAXPROCS(0)), zstd.WithEncoderCRC(false))
+})
 
 // NewWriter starts a data object on w, which gets writes of about a block each. The caller checks what Close returns.
 func NewWriter(w io.Writer) *Writer { return newWriter(w, false) }
@@ -51,8 +72,8 @@ func NewWriter(w io.Writer) *Writer { return newWriter(w, false) }
 func NewDeltaWriter(w io.Writer) *Writer { return newWriter(w, true) }
 
 func newWriter(w io.Writer, delta bool) *Writer {
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
-	s := &Writer{w: w, enc: enc, err: err, delta: delta}
+	enc, err := encoder()
+	s := &Writer{w: w, enc: enc, err: err, delta: delta, open: &packing{}}
 	version := uint32(1)
 	if delta {
 		version = 2
@@ -96,14 +117,15 @@ func (s *Writer) Add(e *Entry) error {
 	if s.sum.Entries == 0 {
 		s.sum.Groups.From = g
 	}
-	if len(s.block) == 0 {
-		s.first = g
+	p := s.open
+	if len(p.records) == 0 {
+		p.first = g
 	}
 	s.record(e, g)
-	s.sum.Groups.To = g + 1
+	p.last, s.sum.Groups.To = g, g+1
 	s.sum.Entries++
-	s.entries++
-	if len(s.block) >= blockTarget {
+	p.entries++
+	if len(p.records) >= blockTarget {
 		s.flush()
 	}
 	return s.err
@@ -132,7 +154,7 @@ func (s *Writer) record(e *Entry, g keygroup.Group) {
 	if e.Removed {
 		flags |= flagRemoved
 	}
-	b := append(s.block, flags)
+	b := append(s.open.records, flags)
 	if flags&flagGroup != 0 {
 		b = bin.AppendUvarint(b, uint64(g))
 	}
@@ -152,33 +174,58 @@ func (s *Writer) record(e *Entry, g keygroup.Group) {
 	if !e.Removed {
 		b = bin.AppendBytes(b, e.Value)
 	}
-	s.block = b
+	s.open.records = b
 	l.e.State, l.e.Hash, l.group, l.valid = e.State, e.Hash, g, true
 }
 
-// flush writes the open block: compressed, or as it is if that is not shorter.
+// flush closes the open block and hands it to another goroutine. When enough blocks are on their way it writes the oldest.
 func (s *Writer) flush() {
-	if len(s.block) == 0 || s.err != nil {
-		return
+	p := s.open
+	p.done = make(chan struct{}, 1)
+	enc := s.enc
+	go func() { // ends when the block is compressed
+		p.pack(enc)
+		p.done <- struct{}{}
+	}()
+	s.queue = append(s.queue, p)
+	s.last.valid = false
+	if len(s.queue) > encodersMax {
+		s.put()
 	}
-	s.packed = append(s.packed[:0], make([]byte, blockHead)...)
-	s.packed = s.enc.EncodeAll(s.block, s.packed)
-	if len(s.packed)-blockHead >= len(s.block) {
-		s.packed = append(s.packed[:blockHead], s.block...)
+	s.open = &packing{}
+	if n := len(s.free); n > 0 {
+		s.open, s.free = s.free[n-1], s.free[:n-1]
+	}
+}
+
+// pack compresses the block, or leaves it as it is if that is not shorter.
+func (p *packing) pack(enc *zstd.Encoder) {
+	p.packed = append(p.packed[:0], make([]byte, blockHead)...)
+	p.packed = enc.EncodeAll(p.records, p.packed)
+	if len(p.packed)-blockHead >= len(p.records) {
+		p.packed = append(p.packed[:blockHead], p.records...)
 	}
 	le := binary.LittleEndian
-	le.PutUint32(s.packed[0:], uint32(len(s.packed)-blockHead))
-	le.PutUint32(s.packed[4:], uint32(len(s.block)))
-	le.PutUint32(s.packed[8:], blockSum(s.packed))
-	for _, v := range []uint64{uint64(len(s.packed)), uint64(len(s.block)), uint64(s.entries), uint64(s.first), uint64(s.last.group)} {
+	le.PutUint32(p.packed[0:], uint32(len(p.packed)-blockHead))
+	le.PutUint32(p.packed[4:], uint32(len(p.records)))
+	le.PutUint32(p.packed[8:], blockSum(p.packed))
+}
+
+// put writes the oldest block of the queue.
+func (s *Writer) put() {
+	p := s.queue[0]
+	s.queue = s.queue[:copy(s.queue, s.queue[1:])]
+	if p.done != nil {
+		<-p.done
+	}
+	for _, v := range []uint64{uint64(len(p.packed)), uint64(len(p.records)), uint64(p.entries), uint64(p.first), uint64(p.last)} {
 		s.index = bin.AppendUvarint(s.index, v)
 	}
 	s.blocks++
-	s.sum.RawBytes += int64(len(s.block))
-	s.write(s.packed)
-	s.block, s.entries, s.last.valid = s.block[:0], 0, false
-	if cap(s.block) > 4*blockTarget {
-		s.block, s.packed = nil, nil // after one huge entry
+	s.sum.RawBytes += int64(len(p.records))
+	s.write(p.packed)
+	if cap(p.records) <= 4*blockTarget { // not after one huge entry
+		s.free = append(s.free, &packing{records: p.records[:0], packed: p.packed[:0]})
 	}
 }
 
@@ -189,7 +236,17 @@ func blockSum(b []byte) uint32 {
 
 // Close writes the index and returns the summary. It does not close the io.Writer. Nothing may be added afterwards.
 func (s *Writer) Close() (Summary, error) {
-	s.flush()
+	if len(s.open.records) > 0 && s.err == nil {
+		if len(s.queue) == 0 {
+			s.open.pack(s.enc) // a small object is not worth a goroutine
+			s.queue = append(s.queue, s.open)
+		} else {
+			s.flush()
+		}
+	}
+	for len(s.queue) > 0 {
+		s.put()
+	}
 	at := s.sum.Size
 	index := append(bin.AppendUvarint(nil, s.blocks), s.index...)
 	if s.err == nil && len(index) > indexBytesMax {

@@ -35,7 +35,12 @@ type Fallible interface {
 // Each visits as from.Each does, and returns what kept it from showing all.
 func Each(from Frozen, groups keygroup.Range, f Visit) error {
 	from.Each(groups, f)
-	if e, ok := from.(Fallible); ok {
+	return Failure(from)
+}
+
+// Failure returns what kept a state that does I/O from showing all, nil for others.
+func Failure(f Frozen) error {
+	if e, ok := f.(Fallible); ok {
 		return e.Err()
 	}
 	return nil

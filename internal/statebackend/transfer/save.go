@@ -1,9 +1,7 @@
 package transfer
 
 import (
-	"encoding/binary"
 	"io"
-	"slices"
 
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/keygroup"
@@ -68,105 +66,84 @@ func notNil(b []byte) []byte {
 // DefaultBudget is what Save gathers in memory at a time.
 const DefaultBudget = 64 << 20
 
-// Save writes all entries of the groups to w as one data object. Backends have no order, so it first adds up the bytes of
-// each group, cuts the groups into runs of at most budget bytes (or one group), and visits everything once more for each
-// run, to sort it in memory. budget 0 is DefaultBudget.
+// Save writes all entries of the groups to w as one data object. Sources have no order, so each is visited once to add up the
+// bytes of its groups, and once more for every run of groups that has at most its share of budget (or is one group), to sort
+// that in memory. budget 0 is DefaultBudget.
 func Save(w io.Writer, sources []Source, groups keygroup.Range, budget int) (snapshot.Summary, error) {
+	feeds := make([]feed, len(sources))
+	for i := range sources {
+		all := sources[i].All
+		feeds[i] = feed{state: sources[i].State.ID, each: sorted(func(f visitEntry) error {
+			all(visitOf(f))
+			return nil
+		}, groups, share(budget, len(sources)))}
+	}
+	return merge(snapshot.NewWriter(w), feeds)
+}
+
+func share(budget, n int) int {
 	if budget <= 0 {
 		budget = DefaultBudget
 	}
-	out := snapshot.NewWriter(w)
-	sizes := make([]int64, groups.Len())
-	for i := range sources {
-		sources[i].All(func(k statebackend.Key, ns, user, value []byte) bool {
-			if g := keygroup.Of(k.Hash); groups.Contains(g) {
-				sizes[g-groups.From] += int64(entryBytes(k, ns, user, value))
-			}
-			return true
-		})
-	}
-	var s sorter
-	for from := groups.From; from < groups.To; {
-		to, sum := from, int64(0)
-		for ; to < groups.To && (sum == 0 || sum+sizes[to-groups.From] <= int64(budget)); to++ {
-			sum += sizes[to-groups.From]
-		}
-		if sum > 0 {
-			s.gather(sources, keygroup.Range{From: from, To: to}, sum)
-			if err := s.write(out, sources); err != nil {
-				return snapshot.Summary{}, err
-			}
-		}
-		from = to
-	}
-	return out.Close()
+	return budget / max(n, 1)
 }
 
-// sorter holds the entries of a run, each encoded in buf, and sorts them by group.
-type sorter struct {
-	buf []byte
-	// order has the group in the upper 16 bits and the place in buf in the lower 48. The place grows from entry to entry,
-	// so sorting keeps the order inside a group.
-	order []uint64
-}
-
-const (
-	placeBits = 48
-	entryHead = 28
-	noUserKey = ^uint32(0)
-)
-
-func entryBytes(k statebackend.Key, ns, user, value []byte) int {
-	return entryHead + len(k.Bytes) + len(ns) + len(user) + len(value)
-}
-
-func (s *sorter) gather(sources []Source, groups keygroup.Range, bytes int64) {
-	s.buf, s.order = slices.Grow(s.buf[:0], int(bytes)), s.order[:0]
-	le := binary.LittleEndian
-	for i := range sources {
-		sources[i].All(func(k statebackend.Key, ns, user, value []byte) bool {
-			g := keygroup.Of(k.Hash)
-			if !groups.Contains(g) {
-				return true
+// SaveParts writes what the parts held to w as one data object, all at once if they are ordered. With drain, which only one
+// try can have, parts that can be drained give back what was visited as it goes.
+func SaveParts(w io.Writer, parts []statebackend.Part, groups keygroup.Range, drain bool) (snapshot.Summary, error) {
+	feeds := make([]feed, len(parts))
+	for i, p := range parts {
+		each := func(f visitEntry) error {
+			return statebackend.Each(p.Data, groups, visitOf(f))
+		}
+		d, drains := p.Data.(statebackend.Drainer)
+		if drain && drains {
+			each = func(f visitEntry) error {
+				visit := visitOf(f)
+				d.Drain(func(k statebackend.Key, ns, user, value []byte) bool {
+					return !groups.ContainsHash(k.Hash) || visit(k, ns, user, value)
+				})
+				return statebackend.Failure(p.Data)
 			}
-			s.order = append(s.order, uint64(g)<<placeBits|uint64(len(s.buf)))
-			b := le.AppendUint64(s.buf, k.Hash)
-			b = le.AppendUint32(b, uint32(i))
-			userBytes := uint32(len(user))
-			if user == nil {
-				userBytes = noUserKey
-			}
-			for _, n := range []uint32{uint32(len(k.Bytes)), uint32(len(ns)), userBytes, uint32(len(value))} {
-				b = le.AppendUint32(b, n)
-			}
-			s.buf = append(append(append(append(b, k.Bytes...), ns...), user...), value...)
-			return true
-		})
+		}
+		if _, ordered := p.Data.(statebackend.Ordered); !ordered {
+			each = sorted(each, groups, share(0, len(parts)))
+		}
+		feeds[i] = feed{state: p.State.ID, each: each}
 	}
-	slices.Sort(s.order)
+	return merge(snapshot.NewWriter(w), feeds)
 }
 
-func (s *sorter) write(out *snapshot.Writer, sources []Source) error {
-	le := binary.LittleEndian
-	for _, o := range s.order {
-		b := s.buf[o&(1<<placeBits-1):]
-		e := snapshot.Entry{Hash: le.Uint64(b), State: sources[le.Uint32(b[8:])].State.ID}
-		head := b[12:entryHead]
-		b = b[entryHead:]
-		take := func(n uint32) []byte {
-			part := b[:n:n]
-			b = b[n:]
-			return part
-		}
-		e.Key = take(le.Uint32(head))
-		e.Namespace = take(le.Uint32(head[4:]))
-		if n := le.Uint32(head[8:]); n != noUserKey {
-			e.UserKey = take(n)
-		}
-		e.Value = take(le.Uint32(head[12:]))
-		if err := out.Add(&e); err != nil {
-			return err
-		}
+// visitOf makes entries of units. The entry is the same for all.
+func visitOf(f visitEntry) statebackend.Visit {
+	var e snapshot.Entry
+	return func(k statebackend.Key, ns, user, value []byte) bool {
+		e = snapshot.Entry{Hash: k.Hash, Key: k.Bytes, Namespace: ns, UserKey: user, Value: value}
+		return f(&e)
 	}
-	return nil
+}
+
+// SaveChanges writes what has changed in the parts since the cuts that since has the marks of, by the names of the states, as a
+// delta. Every part must be Changing and know that.
+func SaveChanges(w io.Writer, parts []statebackend.Part, since map[string]uint64, groups keygroup.Range) (snapshot.Summary, error) {
+	feeds := make([]feed, len(parts))
+	for i, p := range parts {
+		each := func(f visitEntry) error {
+			var e snapshot.Entry
+			c, ok := p.Data.(statebackend.Changing)
+			mark, known := since[p.State.Name]
+			if !ok || !known || !c.Changes(mark, groups, func(k statebackend.Key, ns, user, value []byte, removed bool) bool {
+				e = snapshot.Entry{Hash: k.Hash, Key: k.Bytes, Namespace: ns, UserKey: user, Value: value, Removed: removed}
+				return f(&e)
+			}) {
+				return errs.New(errs.CodeBug, errs.ClassBug, "state "+p.State.Name, "what has changed since mark %d is not known", mark)
+			}
+			return statebackend.Failure(p.Data)
+		}
+		if _, ordered := p.Data.(statebackend.Ordered); !ordered {
+			each = sorted(each, groups, share(0, len(parts)))
+		}
+		feeds[i] = feed{state: p.State.ID, each: each}
+	}
+	return merge(snapshot.NewDeltaWriter(w), feeds)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/weir-stream/weir/internal/statebackend/transfer"
 )
 
-const benchKeys = 200_000
+const benchKeys = 2_000_000
 
 func benchBackend(b *testing.B) statebackend.Keyed {
 	k := paged.NewBackend(statebackend.Config{KeyWidth: 8}, nil)
@@ -41,6 +41,21 @@ func BenchmarkSave(b *testing.B) {
 	for b.Loop() {
 		_, err := transfer.Save(io.Discard, sources, keygroup.All(), 0)
 		must(b, err)
+	}
+}
+
+func BenchmarkSaveParts(b *testing.B) {
+	k := benchBackend(b)
+	defer k.Close()
+	b.ReportAllocs()
+	b.SetBytes(benchKeys * (8 + 64))
+	for b.Loop() {
+		parts, err := statebackend.CutOf(k)
+		must(b, err)
+		parts[0].State.ID = 1
+		_, err = transfer.SaveParts(io.Discard, parts, keygroup.All(), true)
+		must(b, err)
+		parts[0].Data.Release()
 	}
 }
 
