@@ -4,7 +4,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/keygroup"
 	"github.com/weir-stream/weir/internal/snapshot"
 	"github.com/weir-stream/weir/internal/statebackend"
@@ -121,38 +120,10 @@ func changesKnown(parts []statebackend.Part, since map[string]uint64) bool {
 
 // writeChanges writes what has changed since the marks as a delta.
 func writeChanges(to io.Writer, parts []statebackend.Part, since map[string]uint64, groups keygroup.Range) (snapshot.Summary, error) {
-	sources := make([]transfer.ChangeSource, len(parts))
-	for i, p := range parts {
-		c, mark := p.Data.(statebackend.Changing), since[p.State.Name]
-		sources[i] = transfer.ChangeSource{State: p.State, All: func(groups keygroup.Range, f statebackend.VisitChange) error {
-			if !c.Changes(mark, groups, f) {
-				return errs.New(errs.CodeBug, errs.ClassBug, "state "+p.State.Name, "what has changed was known and is not any more")
-			}
-			return failure(c)
-		}}
-	}
-	return transfer.SaveChanges(to, sources, groups)
+	return transfer.SaveChanges(to, parts, since, groups)
 }
 
 // transferSave writes everything that the parts hold.
 func transferSave(to io.Writer, parts []statebackend.Part, groups keygroup.Range) (snapshot.Summary, error) {
-	sources := make([]transfer.Source, len(parts))
-	for i, p := range parts {
-		sources[i] = transfer.Source{State: p.State, All: func(f transfer.Visit) { p.Data.Each(groups, f) }}
-	}
-	sum, err := transfer.Save(to, sources, groups, 0)
-	for _, p := range parts {
-		if err == nil {
-			err = failure(p.Data)
-		}
-	}
-	return sum, err
-}
-
-// failure is what kept a state that does I/O from showing all.
-func failure(f statebackend.Frozen) error {
-	if e, ok := f.(statebackend.Fallible); ok {
-		return e.Err()
-	}
-	return nil
+	return transfer.SaveParts(to, parts, groups, false)
 }
