@@ -11,12 +11,21 @@ import (
 )
 
 // BroadcastDescriptor declares a broadcast state: a map from K to V that every subtask has a copy of.
-type BroadcastDescriptor[K, V any] struct{ name string }
+type BroadcastDescriptor[K, V any] struct {
+	name string
+	from migrations
+}
 
 // BroadcastOf declares a broadcast state. K must be a type that could be the key of a stream, V one that could be kept as
 // state by key.
 func BroadcastOf[K, V any](name string) BroadcastDescriptor[K, V] {
-	return BroadcastDescriptor[K, V]{name}
+	return BroadcastDescriptor[K, V]{name: name}
+}
+
+// Migrate is what it is for ValueDescriptor, for the value of each entry. The type of the keys cannot change.
+func (d BroadcastDescriptor[K, V]) Migrate[Old any](f func(Old) (V, error)) BroadcastDescriptor[K, V] {
+	d.from = migrating(d.from, f)
+	return d
 }
 
 // Broadcasts holds the broadcast states of one instance of a function. The zero value is ready. The engine keeps one; it
@@ -28,7 +37,22 @@ type Broadcasts struct {
 
 type named struct {
 	name  string
-	state interface{ save() []byte } // *broadcast[K, V]
+	state openBlob // *broadcast[K, V]
+}
+
+// openBlob is a broadcast state or a list of any type.
+type openBlob interface {
+	save() []byte
+	types() (keys *codec.Schema, values *codec.Values)
+}
+
+// Types calls f with the types of each open state: a *codec.Schema of the keys and the *codec.Values. The engine calls it to
+// plan a restore.
+func (in *Broadcasts) Types(f func(name string, keys, values any)) {
+	for _, n := range in.all {
+		keys, values := n.state.types()
+		f(n.name, keys, values)
+	}
 }
 
 // Restore takes a state as it was saved. The engine calls it before a state is opened.
@@ -54,6 +78,7 @@ type broadcast[K, V any] struct {
 	guard
 	keys    *codec.KeyCodec[K]
 	values  *codec.Codec[V]
+	typ     *codec.Values
 	buf     []byte
 	entries map[string]*broadcastEntry[K, V] // by encoded key
 	sorted  []*broadcastEntry[K, V]          // by encoded key; nil after a key was added or removed
@@ -84,7 +109,11 @@ func OpenBroadcast[K, V any](in *Broadcasts, d BroadcastDescriptor[K, V]) (Broad
 	if err != nil {
 		return Broadcast[K, V]{}, err
 	}
-	s := &broadcast[K, V]{guard: guard{name: d.name}, keys: kc, values: vc, entries: map[string]*broadcastEntry[K, V]{}}
+	typ, err := valuesOf[V](d.from)
+	if err != nil {
+		return Broadcast[K, V]{}, opening(d.name, err)
+	}
+	s := &broadcast[K, V]{guard: guard{name: d.name}, keys: kc, values: vc, typ: typ, entries: map[string]*broadcastEntry[K, V]{}}
 	if data, ok := in.left[d.name]; ok {
 		if err := s.load(data); err != nil {
 			return Broadcast[K, V]{}, fmt.Errorf("broadcast state %q: %w", d.name, err)

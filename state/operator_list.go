@@ -13,6 +13,13 @@ import (
 type OperatorListDescriptor[V any] struct {
 	name  string
 	union bool
+	from  migrations
+}
+
+// Migrate is what it is for ValueDescriptor, for each element.
+func (d OperatorListDescriptor[V]) Migrate[Old any](f func(Old) (V, error)) OperatorListDescriptor[V] {
+	d.from = migrating(d.from, f)
+	return d
 }
 
 // OperatorListOf declares a list of V that belongs to a subtask. When a job goes on from a checkpoint with the same parallelism,
@@ -34,6 +41,7 @@ type OperatorList[V any] struct{ s *operatorList[V] }
 
 type operatorList[V any] struct {
 	codec  *codec.Codec[V]
+	typ    *codec.Values
 	values []V
 }
 
@@ -69,8 +77,18 @@ type OperatorLists struct {
 
 type namedList struct {
 	name string
-	list interface{ save() []byte } // *operatorList[V]
+	list openBlob // *operatorList[V]
 }
+
+// Types is what it is for Broadcasts; lists have no keys.
+func (in *OperatorLists) Types(f func(name string, values any)) {
+	for _, l := range in.all {
+		_, values := l.list.types()
+		f(l.name, values)
+	}
+}
+
+func (s *operatorList[V]) types() (*codec.Schema, *codec.Values) { return nil, s.typ }
 
 // leftList is a list of an earlier run.
 type leftList struct {
@@ -143,13 +161,17 @@ func OpenOperatorList[V any](in *OperatorLists, d OperatorListDescriptor[V]) (Op
 	if err != nil {
 		return OperatorList[V]{}, err
 	}
-	s := &operatorList[V]{codec: c}
+	typ, err := valuesOf[V](d.from)
+	if err != nil {
+		return OperatorList[V]{}, opening(d.name, err)
+	}
+	s := &operatorList[V]{codec: c, typ: typ}
 	if l := in.left[d.name]; l != nil {
 		from := l.share
 		if d.union {
 			from = l.all
 		}
-		if s.values, err = decodeList[V](from); err != nil {
+		if s.values, err = decodeList[V](typ, from); err != nil {
 			return OperatorList[V]{}, fmt.Errorf("list state %q: %w", d.name, err)
 		}
 		delete(in.left, d.name)

@@ -73,9 +73,9 @@ func (s *broadcast[K, V]) load(src []byte) error {
 	if err != nil {
 		return err
 	}
-	values, err := codec.ForSchema[V](old)
+	read, err := readerOf[V](s.typ, old)
 	if err != nil {
-		return fmt.Errorf("its values cannot be read as the type that they have now: %w", err)
+		return err
 	}
 	items, err := readItems(src, 2)
 	if err != nil {
@@ -86,13 +86,38 @@ func (s *broadcast[K, V]) load(src []byte) error {
 		if err := s.keys.Decode([]byte(e.enc), &e.key); err != nil {
 			return err
 		}
-		if _, err := values.DecodeCopy(items[i+1], &e.value); err != nil {
-			return err
+		if e.value, err = read(items[i+1]); err != nil {
+			return fmt.Errorf("at key %s: %w", codec.FormatKey(was, items[i]), err)
 		}
 		s.entries[e.enc] = e
 	}
 	s.sorted = nil
 	return nil
+}
+
+func (s *broadcast[K, V]) types() (*codec.Schema, *codec.Values) { return s.keys.Schema(), s.typ }
+
+// readerOf returns what reads a saved value of the schema old as a V, by the rules of typ and its migrations.
+func readerOf[V any](typ *codec.Values, old *codec.Schema) (func(b []byte) (V, error), error) {
+	c, err := codec.For[V]()
+	if err != nil {
+		return nil, err
+	}
+	conversion, err := typ.From(old)
+	if err != nil {
+		return nil, fmt.Errorf("its values cannot be read as the type that they have now: %w", err)
+	}
+	var buf []byte
+	return func(b []byte) (v V, err error) {
+		if conversion.Rewrite != nil {
+			if buf, err = conversion.Rewrite(buf[:0], b); err != nil {
+				return v, fmt.Errorf("the migration failed: %w", err)
+			}
+			b = buf
+		}
+		_, err = c.DecodeCopy(b, &v)
+		return v, err
+	}, nil
 }
 
 // saved is elements of a list as bytes, all of one schema.
@@ -119,20 +144,20 @@ func (l saved) bytes() []byte {
 }
 
 // decodeList reads elements as V.
-func decodeList[V any](from []saved) ([]V, error) {
+func decodeList[V any](typ *codec.Values, from []saved) ([]V, error) {
 	var out []V
 	for _, l := range from {
 		old, _, err := codec.ParseSchema(l.schema)
 		if err != nil {
 			return nil, err
 		}
-		c, err := codec.ForSchema[V](old)
+		read, err := readerOf[V](typ, old)
 		if err != nil {
-			return nil, fmt.Errorf("its elements cannot be read as the type that they have now: %w", err)
+			return nil, err
 		}
 		for _, e := range l.elements {
-			var v V
-			if _, err := c.DecodeCopy(e, &v); err != nil {
+			v, err := read(e)
+			if err != nil {
 				return nil, err
 			}
 			out = append(out, v)

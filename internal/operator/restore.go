@@ -23,6 +23,13 @@ type Restorer interface {
 	AfterRestore() error
 }
 
+// BlobStates is implemented by operators that keep states of the user's as blobs, for the plan of a restore.
+type BlobStates interface {
+	// BlobStates calls f with each that is open: the name of its blobs, which begin with their schemas, the schema of its keys
+	// or nil, and its values.
+	BlobStates(f func(blob string, keys *codec.Schema, values *codec.Values))
+}
+
 // CompletionListener is implemented by operators that act on the fate of checkpoints (two-phase commit).
 type CompletionListener interface {
 	// CheckpointComplete says that the manifest of epoch is durable, and with it everything up to epoch. It may come late,

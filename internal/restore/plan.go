@@ -20,6 +20,14 @@ type Operator struct {
 	Known    bool
 	KeyWidth int
 	States   []Opened
+	Blobs    []OpenedBlob
+}
+
+// OpenedBlob is a state that an operator keeps as blobs, which begin with the schemas of keys, if there are any, and values.
+type OpenedBlob struct {
+	Name   string
+	Keys   *codec.Schema
+	Values *codec.Values
 }
 
 // Options are what the user has allowed.
@@ -100,7 +108,10 @@ func (p *Plan) claimed(m *snapshot.Manifest, saved *snapshot.Operator, now *Oper
 		}
 		p.add(l)
 	}
-	if what, n := besides(saved); what != "" {
+	if now.Known {
+		p.blobs(saved, now)
+	}
+	if what, n := besides(saved, func(b *snapshot.Blob) bool { return !now.Known || !described(b.Name) }); what != "" {
 		p.add(Line{Operator: saved.Name, State: what, Verdict: Reuse, Bytes: n})
 	}
 	p.fresh(now, func(name string) bool {
@@ -172,7 +183,7 @@ func (p *Plan) unclaimed(m *snapshot.Manifest, saved *snapshot.Operator, opt Opt
 		entries, bytes = 0, 0
 		p.add(l)
 	}
-	if what, n := besides(saved); what != "" {
+	if what, n := besides(saved, func(*snapshot.Blob) bool { return true }); what != "" {
 		l.State, l.Kind, l.Entries, l.Bytes = what, "", 0, n
 		p.add(l)
 	}
@@ -189,7 +200,7 @@ func figures(m *snapshot.Manifest, operator string) (entries, bytes int64) {
 }
 
 // besides says what an operator has left that is no keyed state, and its size. The watermarks alone are nothing that is missed.
-func besides(o *snapshot.Operator) (what string, bytes int64) {
+func besides(o *snapshot.Operator, counts func(b *snapshot.Blob) bool) (what string, bytes int64) {
 	var parts []string
 	if n := len(o.Positions); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d splits", n))
@@ -200,20 +211,20 @@ func besides(o *snapshot.Operator) (what string, bytes int64) {
 	names := map[string]bool{}
 	for i := range o.Blobs {
 		b := &o.Blobs[i]
-		if strings.HasPrefix(b.Name, engineBlob) {
+		if b.Name == watermarkBlob || !counts(b) {
 			continue
 		}
 		if !names[b.Name] {
 			names[b.Name] = true
-			parts = append(parts, b.Name)
+			parts = append(parts, strings.TrimPrefix(b.Name, "weir."))
 		}
 		bytes += int64(len(b.Data)) + b.Length
 	}
 	return strings.Join(parts, ", "), bytes
 }
 
-// engineBlob begins the names of what the engine's tasks keep for themselves, which nobody misses.
-const engineBlob = "weir."
+// watermarkBlob is what tasks keep of an operator's watermark.
+const watermarkBlob = "weir.watermark-out"
 
 // Refused returns an error that lists everything that is refused, or nil.
 func (p *Plan) Refused() error {

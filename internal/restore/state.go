@@ -101,18 +101,18 @@ func compareSchemas(saved *snapshot.State, opened *Opened) outcome {
 		}
 		return outcome{verdict: Reuse}
 	}
-	return convert(was, opened)
+	return convert(was, opened.Values)
 }
 
 // convert compares the values of two tables that agree in everything else.
-func convert(was *codec.Table, opened *Opened) outcome {
-	c, err := opened.Values.From(was.Value)
+func convert(was *codec.Table, values *codec.Values) outcome {
+	c, err := values.From(was.Value)
 	if err != nil {
 		text := err.Error()
 		if e, ok := err.(*errs.Error); ok {
 			text = e.Msg
 		}
-		if !opened.Values.Migratable {
+		if !values.Migratable {
 			text = strings.ReplaceAll(text, "or register a migration function", "or give the operator another name or UID")
 		}
 		return outcome{verdict: Refuse, reasons: strings.Split(text, "\n")}

@@ -1,6 +1,7 @@
 package processop
 
 import (
+	"github.com/weir-stream/weir/internal/codec"
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/operator"
 	"github.com/weir-stream/weir/internal/operator/basic"
@@ -78,6 +79,9 @@ func (o *op[U]) Watermark(t int64) error {
 
 // Snapshot implements operator.Snapshotter.
 func (o *op[U]) Snapshot(cut *operator.Cut) error { return o.rt.Snapshot(cut) }
+
+// BlobStates implements operator.BlobStates.
+func (o *op[U]) BlobStates(f func(blob string, keys *codec.Schema, values *codec.Values)) { o.rt.BlobStates(f) }
 
 // AfterRestore implements operator.Restorer.
 func (o *op[U]) AfterRestore() error {

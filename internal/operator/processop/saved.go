@@ -3,6 +3,7 @@ package processop
 import (
 	"strings"
 
+	"github.com/weir-stream/weir/internal/codec"
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/operator"
 )
@@ -35,6 +36,14 @@ func (rt *Runtime) restore() error {
 		}
 	}
 	return nil
+}
+
+// BlobStates calls f with the types of the function's broadcast states and lists.
+func (rt *Runtime) BlobStates(f func(blob string, keys *codec.Schema, values *codec.Values)) {
+	rt.Broadcasts.Types(func(name string, keys, values any) {
+		f(broadcastBlob+name, keys.(*codec.Schema), values.(*codec.Values))
+	})
+	rt.Lists.Types(func(name string, values any) { f(listBlob+name, nil, values.(*codec.Values)) })
 }
 
 // Snapshot adds the function's broadcast states and lists to a cut. Those by key are cut by the task.

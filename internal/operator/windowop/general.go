@@ -158,6 +158,13 @@ func (o *general[K, T, U]) Finish() error {
 	return o.advance(window.ProcessingTime, event.MaxTime)
 }
 
+// BlobStates implements operator.BlobStates.
+func (o *general[K, T, U]) BlobStates(f func(blob string, keys *codec.Schema, values *codec.Values)) {
+	if o.call.Runtime != nil {
+		o.call.BlobStates(f)
+	}
+}
+
 // Flush implements operator.Flusher.
 func (o *general[K, T, U]) Flush() error {
 	if err := o.em.Flush(); err != nil {
