@@ -5,5 +5,6 @@
 // an epoch is reported when all of it is durable. What was written for an epoch that is given up is deleted, whether it had
 // been reported or not; what an epoch left that nobody has decided about is swept by the master.
 //
-// Lock order: Uploader.mu is a leaf; nothing is called and no I/O done under it.
+// Locks: Uploader.mu and Task.mu are never held together, and no I/O is done under them; a state's Complete is called under
+// Task.mu.
 package taskstore

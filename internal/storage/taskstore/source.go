@@ -160,14 +160,13 @@ func (s *Source) read(name string) ([]byte, error) {
 	return b, err
 }
 
-// rows returns the rows in flight that a subtask has to see: those that were on their way to a subtask of then with whose key
-// groups its own overlap. Which rows of them are its own the keys tell.
+// rows returns the rows in flight that a subtask has to see: at the same parallelism those that were on their way to it, at
+// another one all, in the same order for everybody. Which of them are its own the task finds out.
 func (s *Source) rows(o *snapshot.Operator, subtask, parallelism int) ([]task.Inflight, error) {
-	mine := keygroup.RangeOf(subtask, parallelism)
 	var out []task.Inflight
 	for i := range s.snap.Objects {
 		obj := &s.snap.Objects[i]
-		if obj.Kind != snapshot.ObjectRows || obj.Operator != o.Name || keygroup.RangeOf(obj.Subtask, o.Parallelism).Intersect(mine).Len() == 0 {
+		if obj.Kind != snapshot.ObjectRows || obj.Operator != o.Name || parallelism == o.Parallelism && obj.Subtask != subtask {
 			continue
 		}
 		b, err := s.read(obj.Name)

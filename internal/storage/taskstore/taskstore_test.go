@@ -470,8 +470,13 @@ func TestBlobsRowsPositions(t *testing.T) {
 	if fmt.Sprint(lengths) != "[1 10000 20000 1 10000 20000 1 10000 20000]" || r.Restored.Watermark != 1000 || len(r.Restored.Positions) != 3 {
 		t.Errorf("blobs of %v bytes, watermark %d, %d positions", lengths, r.Restored.Watermark, len(r.Restored.Positions))
 	}
-	// Subtask 0 of 2 has groups of subtasks 0 and 1 of 3.
-	if got := fmt.Sprint(r.Inflight); got != "[{0 1 [[1 0] [2 0]]} {1 4 [[3]]} {0 1 [[1 1] [2 1]]} {1 4 [[3]]}]" {
+	// At another parallelism every subtask sees all, at the same one its own.
+	if got := rowsText(r.Inflight); got != "0:[[1 0] [2 0]] 1:[[3]] 0:[[1 1] [2 1]] 1:[[3]] 0:[[1 2] [2 2]] 1:[[3]]" {
+		t.Error(got)
+	}
+	r, err = src.Op("op", true, 2, 3)
+	must(t, err)
+	if got := rowsText(r.Inflight); got != "0:[[1 2] [2 2]] 1:[[3]]" {
 		t.Error(got)
 	}
 	if r, err := src.Op("op", false, 0, 2); err != nil || r.Inflight != nil {
@@ -480,6 +485,14 @@ func TestBlobsRowsPositions(t *testing.T) {
 	if r, err := src.Op("new", true, 0, 2); err != nil || r != nil {
 		t.Error(r, err)
 	}
+}
+
+func rowsText(in []task.Inflight) string {
+	var out []string
+	for _, r := range in {
+		out = append(out, fmt.Sprint(r.Gate, ":", r.Batches))
+	}
+	return strings.Join(out, " ")
 }
 
 // A store that is slow, full or away for a moment: the upload is repeated, or the task declines and nothing stays.

@@ -11,6 +11,7 @@ import (
 	"github.com/weir-stream/weir/internal/ids"
 	"github.com/weir-stream/weir/internal/keygroup"
 	"github.com/weir-stream/weir/internal/objstore"
+	"github.com/weir-stream/weir/internal/statebackend"
 	"github.com/weir-stream/weir/internal/storage"
 	"github.com/weir-stream/weir/internal/task"
 )
@@ -118,8 +119,11 @@ type Task struct {
 	epochs map[ids.Epoch]*upload
 	last   chan struct{} // closed when the upload before has ended: a task's uploads follow one another
 
-	// What follows belongs to the upload under way.
+	// chains belong to the upload under way, but complete, which mu guards.
 	chains []chain
+	// planned says that an upload counts on what was complete when it began: settled cuts hear of it when it has ended.
+	planned bool
+	settled []statebackend.Changing
 }
 
 // upload is what is known of one epoch.
@@ -188,6 +192,8 @@ func (t *Task) run(ctx context.Context, up *upload, before chan struct{}, s *tas
 	}
 	up.store = place.store
 	w := &writing{t: t, ctx: ctx, up: up, place: place, s: s}
+	t.plans(true)
+	defer t.plans(false)
 	start := t.u.cfg.Clock.Now()
 	stored, err := w.all()
 	stored.Took = t.u.cfg.Clock.Since(start)
@@ -243,11 +249,30 @@ func (t *Task) Completed(epoch ids.Epoch) {
 		if !up.chains[i].written {
 			continue
 		}
-		for _, c := range up.chains[i].cuts {
-			c.Complete()
-		}
+		t.settled = append(t.settled, up.chains[i].cuts...)
 		up.chains[i].cuts = nil
 		t.chains[i].complete = up.chains[i]
+	}
+	t.settle()
+}
+
+// settle tells cuts that their checkpoint is complete, so that the state forgets what changed before. The caller holds mu.
+func (t *Task) settle() {
+	if t.planned {
+		return
+	}
+	for _, c := range t.settled {
+		c.Complete()
+	}
+	t.settled = nil
+}
+
+// plans marks the time in which an upload asks for changes since the complete epoch.
+func (t *Task) plans(now bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.planned = now; !now {
+		t.settle()
 	}
 }
 
