@@ -21,6 +21,18 @@ type Ref struct {
 	Manifest string
 }
 
+// CodeSeveral: a directory has checkpoints of several jobs.
+const CodeSeveral errs.Code = "checkpoint.several-jobs"
+
+// IsSavepoint reports whether the Ref names a savepoint's manifest.
+func IsSavepoint(r Ref) bool { return r.Manifest == savepointManifest }
+
+// EpochOf returns the epoch that a manifest's name tells, 0 for that of a savepoint.
+func EpochOf(r Ref) ids.Epoch {
+	n, _ := unpad(path.Base(r.Manifest))
+	return ids.Epoch(n)
+}
+
 // IsZero reports whether the Ref names nothing.
 func (r Ref) IsZero() bool { return r.Manifest == "" }
 
@@ -101,20 +113,33 @@ func Resolve(ctx context.Context, places Places, dir string) (Ref, error) {
 	if err != nil {
 		return Ref{}, err
 	}
-	nothing := func(format string, args ...any) (Ref, error) {
-		return Ref{}, errs.New(objstore.CodeNotFound, errs.ClassUser, "snapshot "+dir, format, args...)
-	}
 	if len(names) == 0 {
-		return nothing("no checkpoint or savepoint is there: name the directory of a savepoint or of a job, or a manifest")
+		return Ref{}, errs.New(objstore.CodeNotFound, errs.ClassUser, "snapshot "+dir,
+			"no checkpoint or savepoint is there: name the directory of a savepoint or of a job, or a manifest")
 	}
 	if slices.Contains(names, savepointManifest) {
 		return Ref{Dir: dir, Manifest: savepointManifest}, nil
 	}
 	newest := names[len(names)-1]
 	if placeOf(names[0]) != placeOf(newest) {
-		return nothing("several jobs have checkpoints there, %s and %s: name the directory of one", placeOf(names[0]), placeOf(newest))
+		return Ref{}, errs.New(CodeSeveral, errs.ClassUser, "snapshot "+dir,
+			"several jobs have checkpoints there, %s and %s: name the directory of one", placeOf(names[0]), placeOf(newest))
 	}
 	return Ref{Dir: dir, Manifest: newest}, nil
+}
+
+// Find lists the manifests in a directory: of a savepoint, or of jobs, whose checkpoints rise.
+func Find(ctx context.Context, places Places, dir string) ([]Ref, error) {
+	store, err := open(places, dir)
+	if err != nil {
+		return nil, err
+	}
+	names, err := manifestsIn(ctx, store)
+	var out []Ref
+	for _, name := range names {
+		out = append(out, Ref{Dir: dir, Manifest: name})
+	}
+	return out, err
 }
 
 func exact(ctx context.Context, places Places, dir, name string) (Ref, error) {

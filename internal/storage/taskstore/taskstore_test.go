@@ -284,9 +284,14 @@ func (j *job) restored(ref storage.Ref, p int) string {
 	j.t.Helper()
 	src, err := taskstore.Open(ctx, j.store, j.places, ref)
 	must(j.t, err)
+	return j.restoredOp(src, "op", p)
+}
+
+func (j *job) restoredOp(src *taskstore.Source, op string, p int) string {
+	j.t.Helper()
 	var out []string
 	for i := range p {
-		r, err := src.Op("op", true, i, p)
+		r, err := src.Op(op, true, i, p)
 		must(j.t, err)
 		groups := keygroup.RangeOf(i, p)
 		sinks := map[string]transfer.Sink{}
