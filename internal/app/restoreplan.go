@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"path"
 	"runtime/debug"
 
 	"github.com/weir-stream/weir/config"
@@ -11,6 +12,7 @@ import (
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/events"
+	"github.com/weir-stream/weir/internal/fs"
 	"github.com/weir-stream/weir/internal/graph"
 	"github.com/weir-stream/weir/internal/keygroup"
 	"github.com/weir-stream/weir/internal/operator"
@@ -18,6 +20,7 @@ import (
 	"github.com/weir-stream/weir/internal/snapshot"
 	"github.com/weir-stream/weir/internal/statebackend"
 	"github.com/weir-stream/weir/internal/statebackend/model"
+	"github.com/weir-stream/weir/internal/storage"
 	"github.com/weir-stream/weir/metric"
 )
 
@@ -43,6 +46,35 @@ func (p *Plan) PlanRestore(ctx context.Context, w World, m *snapshot.Manifest) (
 			"operators with state are opened once before the job starts, to see which states they open, and these failed")
 	}
 	return restore.Make(m, p.Fingerprint, job, restore.Options{DropUnclaimed: p.Config.Get(config.RestoreIgnoreUnclaimed)}), nil
+}
+
+// DryRun plans the start from the snapshot that the options name, or else from the newest of the job's own checkpoints. Nothing
+// is written.
+func DryRun(ctx context.Context, w World, p *Plan) (*restore.Plan, error) {
+	name := p.Config.Get(config.RestorePath)
+	if own := p.Config.Get(config.CheckpointDir); name == "" && own != "" {
+		name = path.Join(own, storage.JobDir(p.Job.Name))
+	}
+	if name == "" {
+		return nil, errs.New(errs.CodeConfigInvalid, errs.ClassUser, "dry run", "no savepoint or checkpoint is named: add --restore PATH, or set %s to plan from the job's own newest checkpoint",
+			config.CheckpointDir.Key())
+	}
+	places := storage.Places(w.Stores)
+	if places == nil {
+		places = storage.LocalPlaces(fs.Real{}, "dryrun")
+	}
+	ref, err := storage.Resolve(ctx, places, name)
+	if err != nil {
+		return nil, err
+	}
+	snap, err := storage.Load(ctx, nil, places, ref)
+	if err == nil {
+		err = snap.Check(ctx)
+	}
+	if err != nil {
+		return nil, errs.Wrap(err, errs.CodeOf(err), errs.ClassUser, "restore "+name, "the job cannot be started from it")
+	}
+	return p.PlanRestore(ctx, w, snap.Manifest)
 }
 
 // probe opens an operator with nothing around it and says which states it has opened. What is no operator with state is not

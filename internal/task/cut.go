@@ -109,7 +109,7 @@ func (t *Task) forwardBarrier(b event.Barrier) error {
 // cut freezes the state of the operator.
 func (l *link) cut(b event.Barrier, final bool) (OpSnapshot, error) {
 	c := &operator.Cut{Barrier: b, Final: final, Watermark: l.reached()}
-	out := OpSnapshot{Cut: c, KeyWidth: l.keyWidth}
+	out := OpSnapshot{Cut: c, KeyWidth: l.keyWidth, KeySchema: l.t.cfg.Ops[l.at].KeySchema}
 	err := l.cutInto(c)
 	if err != nil {
 		c.Release()

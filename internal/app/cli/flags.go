@@ -13,6 +13,8 @@ import (
 type Flags struct {
 	// Help asks for the usage text.
 	Help bool
+	// DryRun asks what would become of the state that the job would start from.
+	DryRun bool
 	// Explain is "text" or "json" if the plan is to be printed instead of run.
 	Explain string
 	// Workers is the number of worker processes; 0 runs the job in this process.
@@ -62,6 +64,12 @@ func flags() []flag {
 			return nil
 		}},
 		{names: []string{"--config"}, value: "FILE", doc: "read options from a YAML file", set: func(f *Flags, v string) error { f.File = v; return nil }},
+		{names: []string{"--restore"}, value: "PATH", doc: "start from a savepoint or checkpoint: its directory, its manifest, or that of a job, whose newest is taken",
+			set: func(f *Flags, v string) error { return f.setting(config.RestorePath.Key(), v) }},
+		{names: []string{"--allow-non-restored-state"}, noValue: "true", doc: "with --restore: drop the state of operators that the job does not have",
+			set: func(f *Flags, v string) error { return f.setting(config.RestoreIgnoreUnclaimed.Key(), v) }},
+		{names: []string{"--dry-run"}, noValue: "yes", doc: "with --restore: print what would become of each state, and do not run; exits with 1 if it would be refused",
+			set: func(f *Flags, _ string) error { f.DryRun = true; return nil }},
 		{names: []string{"--metrics-addr"}, value: "HOST:PORT", doc: "serve metrics in Prometheus' text form at /metrics",
 			set: func(f *Flags, v string) error { return f.setting(config.MetricsAddress.Key(), v) }},
 		{names: []string{"--progress"}, value: "auto|terminal|plain|none", doc: "how to show progress on standard error", set: func(f *Flags, v string) error {

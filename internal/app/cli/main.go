@@ -87,6 +87,8 @@ func Main(p *proc.Process, build Build) int {
 		return work(p, f, plan, child)
 	case f.Explain != "":
 		return explain(p, f.Explain, plan)
+	case f.DryRun:
+		return dryRun(p, plan)
 	case f.Workers > 0:
 		if err := movable(program.Graph); err != nil {
 			return fail(p.Stderr, exitUsage, err)
@@ -156,6 +158,19 @@ func explain(p *proc.Process, form string, plan *app.Plan) int {
 		return exitOK
 	}
 	fmt.Fprint(p.Stdout, graph.Explain(plan.Job))
+	return exitOK
+}
+
+// dryRun prints what would become of the state that the job would start from.
+func dryRun(p *proc.Process, plan *app.Plan) int {
+	r, err := app.DryRun(context.Background(), world(p, plan), plan)
+	if err != nil {
+		return fail(p.Stderr, exitFailed, err)
+	}
+	fmt.Fprint(p.Stdout, r)
+	if err := r.Refused(); err != nil {
+		return fail(p.Stderr, exitFailed, err)
+	}
 	return exitOK
 }
 

@@ -81,7 +81,9 @@ func (o *op[U]) Watermark(t int64) error {
 func (o *op[U]) Snapshot(cut *operator.Cut) error { return o.rt.Snapshot(cut) }
 
 // BlobStates implements operator.BlobStates.
-func (o *op[U]) BlobStates(f func(blob string, keys *codec.Schema, values *codec.Values)) { o.rt.BlobStates(f) }
+func (o *op[U]) BlobStates(f func(blob string, keys *codec.Schema, values *codec.Values)) {
+	o.rt.BlobStates(f)
+}
 
 // AfterRestore implements operator.Restorer.
 func (o *op[U]) AfterRestore() error {

@@ -54,7 +54,7 @@ func (s *Source) Op(name string, head bool, subtask, parallelism int) (*task.OpR
 	}
 	out := &task.OpRestore{
 		Restored: &operator.Restored{Epoch: uint64(s.snap.Epoch), Watermark: leastWatermark(o), Parallelism: o.Parallelism, Blobs: blobs, Positions: o.Positions},
-		States:   o.States, KeyWidth: o.KeyWidth,
+		States:   o.States, KeyWidth: o.KeyWidth, KeySchema: o.KeySchema,
 	}
 	if len(o.States) > 0 {
 		out.Load = func(groups keygroup.Range, sinks map[string]transfer.Sink, other func(*snapshot.State) (transfer.Sink, error)) error {
