@@ -5,6 +5,7 @@
 //	run.go         a job with its one worker in this process
 //	cluster.go     a job over worker processes: the coordinating side and the worker's side
 //	launch.go      taskmanager.Launcher: tasks, inboxes and outputs of one worker, out of the execution graph
+//	inflight.go    which channels take part in unaligned checkpoints
 //	mesh.go        the connections of one worker to the others
 //	running.go     taskmanager.Running: the tasks of one worker while they run
 //	stuck.go       complaints about tasks that do not stop

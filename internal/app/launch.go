@@ -149,7 +149,7 @@ func (b *builder) task(at int, id ids.TaskID) error {
 	}
 	b.running.add(id, traits{aligned: head != nil && head.Drift > 0, remote: b.mesh != nil, vertex: v}, task.Config{
 		ID: id, JobID: b.deployment.Job, Events: b.world.Events, Job: b.plan.Job.Name, Vertex: v.Name, Parallelism: v.Parallelism, Ops: ops, OnSide: b.sideHook(v),
-		Inbox: b.inboxes[at], Gates: gates, BatchRows: conf.Get(config.BatchRows), BufferTimeout: timeout,
+		Inbox: b.inboxes[at], Gates: gates, Channels: b.channelsOf(inputs), BatchRows: conf.Get(config.BatchRows), BufferTimeout: timeout,
 		WatermarkInterval: conf.Get(config.AutoWatermarkInterval),
 		Clock:             b.world.Clock, Log: b.world.Log, FS: b.world.FS,
 		OpenState: func(c statebackend.Config) (statebackend.Keyed, error) { return paged.NewBackend(c, nil), nil },

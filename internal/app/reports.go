@@ -48,8 +48,10 @@ func taskSource(t *task.Task, counts []*operator.Counts, job *graph.JobGraph, is
 	s := metrics.TaskSource{
 		RowsIn: counts[0].RowsIn.Load, RowsOut: rowsLeaving(counts, job, is.vertex), Times: t.Times, BackPressured: in.Backpressured,
 		BuffersInLocal: traffic.LocalIn.Load, Sent: traffic.Out.Load,
-		InputQueue: func() int64 { batches, _ := in.Lengths(); return int64(batches) },
-		Mails:      func() int64 { _, mails := in.Lengths(); return int64(mails) },
+		InputQueue:    func() int64 { batches, _ := in.Lengths(); return int64(batches) },
+		Mails:         func() int64 { _, mails := in.Lengths(); return int64(mails) },
+		AlignmentTime: func() int64 { return t.AlignmentTime().Nanoseconds() },
+		StartDelay:    func() int64 { return t.StartDelay().Nanoseconds() },
 	}
 	if is.remote {
 		s.BuffersInRemote, s.BytesInRemote, s.BytesOut = traffic.RemoteIn.Load, traffic.BytesIn.Load, traffic.BytesOut.Load

@@ -113,6 +113,8 @@ func taskEntries() []Entry {
 			{Name: IsBackPressured, Kind: KindGauge, Unit: "0 or 1", Doc: "whether the task waits for room downstream right now"},
 			{Name: "buffers." + InputQueueLength, Kind: KindGauge, Unit: "batches", Doc: "batches that wait in the task's inbox"},
 			{Name: MailboxQueueSize, Kind: KindGauge, Unit: "mails", Doc: "mails that wait for the task: timers, splits, answers of asynchronous calls"},
+			{Name: AlignmentTime, Kind: KindGauge, Unit: "ns", Doc: "from the first barrier of the last checkpoint to the last one"},
+			{Name: StartDelay, Kind: KindGauge, Unit: "ns", Doc: "from the trigger of the last checkpoint to its first barrier"},
 		})
 }
 

@@ -39,6 +39,7 @@ type TaskSource struct {
 	BytesInRemote, BytesOut               func() int64
 	BuffersInLocal, BuffersInRemote, Sent func() int64 // batches
 	InputQueue, Mails                     func() int64 // present lengths
+	AlignmentTime, StartDelay             func() int64 // of the last epoch, in ns
 }
 
 // ReportTask reports a task's figures under their names.
@@ -52,6 +53,8 @@ func (g *Group) ReportTask(s TaskSource) {
 	g.rated(NumBuffersOut, s.Sent)
 	g.sub("buffers", []string{"buffers"}, []string{"buffers"}).gauge(InputQueueLength, s.InputQueue)
 	g.gauge(MailboxQueueSize, s.Mails)
+	g.gauge(AlignmentTime, s.AlignmentTime)
+	g.gauge(StartDelay, s.StartDelay)
 	if f := s.BackPressured; f != nil {
 		g.GaugeFunc(IsBackPressured, func() float64 {
 			if f() {

@@ -23,6 +23,8 @@ const (
 	IsBackPressured          = "isBackPressured"
 	InputQueueLength         = "inputQueueLength" // below the group "buffers"
 	MailboxQueueSize         = "mailboxQueueSize"
+	AlignmentTime            = "checkpointAlignmentTime"
+	StartDelay               = "checkpointStartDelayNanos"
 
 	NumRegisteredTaskManagers = "numRegisteredTaskManagers"
 	NumRunningJobs            = "numRunningJobs"
