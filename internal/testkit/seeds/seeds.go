@@ -12,7 +12,7 @@ import (
 // ordinary run of the tests can afford. A failing seed ends the run.
 func Run(t *testing.T, few int, f func(t *testing.T, r *rand.Rand)) {
 	t.Helper()
-	for _, seed := range choose(t, few) {
+	for _, seed := range List(few) {
 		ok := t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			f(t, rand.New(rand.NewPCG(seed, 0)))
 		})
@@ -22,14 +22,14 @@ func Run(t *testing.T, few int, f func(t *testing.T, r *rand.Rand)) {
 	}
 }
 
-// choose lists the seeds to try.
-func choose(t *testing.T, few int) []uint64 {
+// List lists the seeds to try: few of them, or those that the environment asks for.
+func List(few int) []uint64 {
 	if s := os.Getenv("WEIR_SEED"); s != "" {
-		return []uint64{mustParse(t, "WEIR_SEED", s)}
+		return []uint64{mustParse("WEIR_SEED", s)}
 	}
 	first, n := uint64(1), few
 	if s := os.Getenv("WEIR_SEEDS"); s != "" {
-		first, n = rand.Uint64N(1<<40), int(mustParse(t, "WEIR_SEEDS", s))
+		first, n = rand.Uint64N(1<<40), int(mustParse("WEIR_SEEDS", s))
 	}
 	list := make([]uint64, n)
 	for i := range list {
@@ -38,10 +38,10 @@ func choose(t *testing.T, few int) []uint64 {
 	return list
 }
 
-func mustParse(t *testing.T, name, text string) uint64 {
+func mustParse(name, text string) uint64 {
 	n, err := strconv.ParseUint(text, 10, 62)
 	if err != nil {
-		t.Fatalf("%s=%q is not a number", name, text)
+		panic(fmt.Sprintf("%s=%q is not a number", name, text))
 	}
 	return n
 }
