@@ -15,6 +15,9 @@ func (o *panes[K, T, A, R, U]) advance(t int64) (err error) {
 			err = operator.UserError(o.ctx, p, nil, func() string { return keyPlace(o.cfg.Keys, o.firingKey, o.firing) })
 		}
 	}()
+	if t <= o.time {
+		return nil // keys of another subtask had not come as far
+	}
 	after := o.time
 	o.time = t
 	for len(o.live) > 0 {
@@ -39,6 +42,7 @@ func (o *panes[K, T, A, R, U]) advance(t int64) (err error) {
 		after = max(w.MaxTimestamp(), next.span.Start-1)
 	}
 	o.forget(t)
+	o.catchUp()
 	return nil
 }
 
@@ -76,16 +80,18 @@ func (o *panes[K, T, A, R, U]) forget(t int64) {
 func (o *panes[K, T, A, R, U]) fire(w window.Window, in []*pane[A]) error {
 	o.firing = w
 	switch {
+	case len(o.ahead) > 0:
+		return o.fireBehind(w, in)
 	case len(in) == 1:
 		return in[0].accs.each(func(_ uint64, key []byte, acc *A) error { return o.emit(key, w, acc) })
 	case o.slices != nil:
 		return o.slices.fire(w, in)
 	}
-	return o.fireMerged(w, in)
+	return o.merging(in, func(_ uint64, key []byte, acc *A) error { return o.emit(key, w, acc) })
 }
 
-// fireMerged combines the panes of a window in a scratch table.
-func (o *panes[K, T, A, R, U]) fireMerged(w window.Window, in []*pane[A]) error {
+// merging combines the panes of a window in a scratch table and calls f for every key.
+func (o *panes[K, T, A, R, U]) merging(in []*pane[A], f func(hash uint64, key []byte, acc *A) error) error {
 	if o.merged == nil {
 		t := o.newTable()
 		o.merged = &t
@@ -95,7 +101,7 @@ func (o *panes[K, T, A, R, U]) fireMerged(w window.Window, in []*pane[A]) error 
 			return err
 		}
 	}
-	err := o.merged.each(func(_ uint64, key []byte, acc *A) error { return o.emit(key, w, acc) })
+	err := o.merged.each(f)
 	o.merged.Reset()
 	return err
 }
@@ -120,7 +126,8 @@ func (o *panes[K, T, A, R, U]) emit(enc []byte, w window.Window, acc *A) error {
 		return err
 	}
 	o.firingKey = enc
-	r := o.cfg.Aggregate.Result(acc)
+	o.acc = *acc // Result may change it, and a table must know of changes
+	r := o.cfg.Aggregate.Result(&o.acc)
 	o.firingKey = nil
 	return o.em.Emit(o.cfg.Make(key, w, r), w.MaxTimestamp())
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/weir-stream/weir/internal/operator"
 	"github.com/weir-stream/weir/internal/operator/basic"
 	"github.com/weir-stream/weir/internal/operator/processop"
+	"github.com/weir-stream/weir/internal/snapshot"
 	"github.com/weir-stream/weir/internal/statebackend"
 	"github.com/weir-stream/weir/internal/timer"
 	"github.com/weir-stream/weir/window"
@@ -84,12 +85,14 @@ type general[K, T, U any] struct {
 func (o *general[K, T, U]) Open(ctx *operator.Context, out operator.Collector) (err error) {
 	o.ctx, o.em = ctx, basic.NewEmitter[U](out, "", ctx.BatchRows)
 	o.late = basic.NewLateRows[T](ctx, out, "", o.cfg.LateSide)
-	o.watermark, o.now = event.NoTime, ctx.Now()
+	o.watermark, o.now = ctx.WatermarkThen(), ctx.Now()
 	o.keys = newKeyReader(o.cfg.Keys)
 	if o.backend, err = ctx.OpenState(o.keys.width); err != nil {
 		return err
 	}
 	o.timers = [2]*timer.Timers{timer.New(nil), timer.New(nil)}
+	ctx.AddTimers("windows/event-timers", snapshot.KindEventTimers, len(namespace{}), o.timers[window.EventTime])
+	ctx.AddTimers("windows/processing-timers", snapshot.KindProcessingTimer, len(namespace{}), o.timers[window.ProcessingTime])
 	o.call.Runtime = processop.NewRuntime(ctx, out)
 	o.call.merging, o.call.backend, o.call.spaces = o.bound.Merging(), o.backend, Spaces(o.bound)
 	if o.bound.Merging() {
@@ -107,6 +110,15 @@ func (o *general[K, T, U]) Open(ctx *operator.Context, out operator.Collector) (
 	}
 	o.opened = true
 	return o.call.Call("Open", o.hooks.open)
+}
+
+// Snapshot implements operator.Snapshotter: the function's lists.
+func (o *general[K, T, U]) Snapshot(cut *operator.Cut) error { return o.call.Snapshot(cut) }
+
+// AfterRestore implements operator.Restorer: timers of the clock that are overdue fire at once.
+func (o *general[K, T, U]) AfterRestore() error {
+	o.arm()
+	return nil
 }
 
 func (o *general[K, T, U]) Process(_ int, b event.Batch) error {

@@ -71,16 +71,19 @@ type panes[K, T, A, R, U any] struct {
 	accs       *codec.Codec[A] // nil if accumulators lie in place
 	keys       keyReader[K]
 	time       int64      // the windows' own time: watermark, or processing time of the last firing
+	ahead      []reached  // groups of keys that were further when they were cut
+	loading    *pane[A]   // the pane that was loaded into last
 	live       []*pane[A] // by rising start
 	free       []*paged.Table
 	expect     int              // keys of the last table that was taken back
-	merged     *accumulators[A] // scratch of fireMerged
+	merged     *accumulators[A] // scratch of merging
 	slices     *slider[A]       // nil unless panes are combined incrementally
 	timer      func()           // cancels the processing-time timer
 
 	// The key, if it is known, and the window that fires, for messages.
 	firingKey []byte
 	firing    window.Window
+	acc       A // scratch of emit
 
 	in      batchScratch[K]
 	touched []touch[A] // panes that the present batch meets
@@ -108,7 +111,6 @@ func (o *panes[K, T, A, R, U]) Open(ctx *operator.Context, out operator.Collecto
 	o.ctx, o.em = ctx, basic.NewEmitter[U](out, "", ctx.BatchRows)
 	o.late = basic.NewLateRows[T](ctx, out, "", o.cfg.LateSide)
 	o.cursor = window.NewCursor(o.grid)
-	o.time = event.NoTime
 	o.keys, o.in = newKeyReader(o.cfg.Keys), newBatchScratch(o.cfg.Keys)
 	c, err := codec.For[A]()
 	if err != nil {
@@ -120,7 +122,7 @@ func (o *panes[K, T, A, R, U]) Open(ctx *operator.Context, out operator.Collecto
 	if o.grid.Sliced() && o.cfg.Window.Lateness == 0 {
 		o.slices = newSlider(o)
 	}
-	return nil
+	return o.restorable(c)
 }
 
 // freeTables bounds the empty tables that are kept. They hold no memory, but know how many keys they had: sliding windows
@@ -183,7 +185,7 @@ func (o *panes[K, T, A, R, U]) Process(_ int, b event.Batch) error {
 func (o *panes[K, T, A, R, U]) takeInOrder(in *event.Records[T]) error {
 	again := 0
 	for i := range o.touched {
-		if len(o.touched[i].refire) > 0 {
+		if o.mayRefire(&o.touched[i]) {
 			again++
 		}
 	}
@@ -194,7 +196,7 @@ func (o *panes[K, T, A, R, U]) takeInOrder(in *event.Records[T]) error {
 		var first *touch[A]
 		for i := range o.touched {
 			t := &o.touched[i]
-			if len(t.refire) > 0 && len(t.rows) > 0 && (first == nil || t.rows[0] < first.rows[0]) {
+			if o.mayRefire(t) && len(t.rows) > 0 && (first == nil || t.rows[0] < first.rows[0]) {
 				first = t
 			}
 		}
@@ -209,6 +211,9 @@ func (o *panes[K, T, A, R, U]) takeInOrder(in *event.Records[T]) error {
 		first.rows = rest
 	}
 }
+
+// mayRefire reports whether rows of a pane may make windows fire again.
+func (o *panes[K, T, A, R, U]) mayRefire(t *touch[A]) bool { return len(t.refire) > 0 || len(o.ahead) > 0 }
 
 // stamp gives rows the processing time, which is their time in processing-time windows.
 func (o *panes[K, T, A, R, U]) stamp(in *event.Records[T]) {
@@ -294,10 +299,11 @@ func (o *panes[K, T, A, R, U]) take(in *event.Records[T], t *touch[A]) (err erro
 	if t.pane == nil {
 		for _, i := range t.rows {
 			row = int(i)
-			if !o.cfg.Window.LateRow(in.Times[i], o.time) {
+			now := max(o.time, o.aheadOf(in.Hash[i]))
+			if !o.cfg.Window.LateRow(in.Times[i], now) {
 				continue // between two windows of a slide larger than the size
 			}
-			if err := o.late.Take(in.Rows[i], in.Times[i], o.time); err != nil {
+			if err := o.late.Take(in.Rows[i], in.Times[i], now); err != nil {
 				return err
 			}
 		}
@@ -314,6 +320,9 @@ func (o *panes[K, T, A, R, U]) take(in *event.Records[T], t *touch[A]) (err erro
 		row = int(i)
 		keys[j] = key(in.Rows[i])
 		s.hashes[j] = in.Hash[i]
+	}
+	if len(o.ahead) > 0 {
+		return o.takeAhead(in, t, keys, &row)
 	}
 	if o.accs != nil || t.amend || len(t.refire) > 0 {
 		return o.takeEach(in, t, keys, &row)
@@ -333,14 +342,8 @@ func (o *panes[K, T, A, R, U]) takeEach(in *event.Records[T], t *touch[A], keys 
 	for j, i := range t.rows {
 		*row = int(i)
 		s.buf = o.cfg.Keys.Append(s.buf[:0], &keys[j])
-		add := func(acc *A) { o.cfg.Aggregate.Add(acc, in.Rows[i]) }
-		if err := t.pane.accs.update(s.hashes[j], s.buf, add); err != nil {
+		if err := o.add(t, s.hashes[j], s.buf, &in.Rows[i]); err != nil {
 			return err
-		}
-		if t.amend {
-			if err := o.slices.amend(t.span.Start, s.hashes[j], s.buf, add); err != nil {
-				return err
-			}
 		}
 		for _, w := range t.refire {
 			if err := o.refire(w, keys[j], s.hashes[j], s.buf); err != nil {
@@ -349,6 +352,15 @@ func (o *panes[K, T, A, R, U]) takeEach(in *event.Records[T], t *touch[A], keys 
 		}
 	}
 	return nil
+}
+
+// add adds a row to its pane, and to what the pane has been combined to.
+func (o *panes[K, T, A, R, U]) add(t *touch[A], hash uint64, enc []byte, row *T) error {
+	add := func(acc *A) { o.cfg.Aggregate.Add(acc, *row) }
+	if err := t.pane.accs.update(hash, enc, add); err != nil || !t.amend {
+		return err
+	}
+	return o.slices.amend(t.span.Start, hash, enc, add)
 }
 
 // refire emits a window again for one key.

@@ -75,11 +75,11 @@ func (o *sessions[K, T, A, R, U]) Open(ctx *operator.Context, out operator.Colle
 	o.ctx, o.em = ctx, basic.NewEmitter[U](out, "", ctx.BatchRows)
 	o.late = basic.NewLateRows[T](ctx, out, "", o.cfg.LateSide)
 	o.keys, o.in = newKeyReader(o.cfg.Keys), newBatchScratch(o.cfg.Keys)
-	o.watermark = event.NoTime
+	o.watermark = ctx.WatermarkThen()
 	o.cells = paged.New(paged.Config{KeyWidth: o.keys.width, ValueWidth: int(unsafe.Sizeof(cell[A]{}))})
 	o.rest = paged.New(paged.Config{KeyWidth: o.keys.width, Blobs: true})
 	o.timers = timer.New(nil)
-	return nil
+	return o.restorable()
 }
 
 func (o *sessions[K, T, A, R, U]) Process(_ int, b event.Batch) error {
