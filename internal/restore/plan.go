@@ -101,7 +101,7 @@ func (p *Plan) claimed(m *snapshot.Manifest, saved *snapshot.Operator, now *Oper
 		case !now.Known:
 			l.Verdict = Reuse
 		case at < 0:
-			l.Verdict, l.Reasons = Keep, []string{"no function opens it"}
+			l.Verdict, l.Reasons = unopened(s, now)
 		default:
 			o := compare(s, &now.States[at])
 			l.Verdict, l.Reasons = o.verdict, o.reasons
@@ -117,6 +117,29 @@ func (p *Plan) claimed(m *snapshot.Manifest, saved *snapshot.Operator, now *Oper
 	p.fresh(now, func(name string) bool {
 		return slices.ContainsFunc(saved.States, func(s snapshot.State) bool { return s.Name == name })
 	})
+}
+
+// unopened decides on a state that the operator does not open now. A function's may come back with it; what an operator of the
+// engine has left to one that does not know it would be lost in silence.
+func unopened(s *snapshot.State, now *Operator) (Verdict, []string) {
+	switch {
+	case strings.HasPrefix(s.Name, "windows/"):
+		return Refuse, []string{"the operator keeps its windows in another form now: their kind has changed, or they have got or lost a trigger or an evictor, or the accumulator had a fixed size and has none now, or the reverse. Take that back, or give the operator another name or UID."}
+	case ofFunction(s.Name) || !slices.ContainsFunc(now.States, ofEngine):
+		return Keep, []string{"no function opens it"}
+	}
+	return Refuse, []string{"another kind of operator wrote it. Take the kind back, or give the operator another name or UID."}
+}
+
+// ofFunction says whether a state of a window operator belongs to the function that it calls.
+func ofFunction(name string) bool {
+	return strings.HasPrefix(name, "key/") || strings.HasPrefix(name, "window/")
+}
+
+// ofEngine says whether a state is one that an operator of the engine opens for itself. Timers say nothing: functions have them.
+func ofEngine(o Opened) bool {
+	timers := o.State.Kind == snapshot.KindEventTimers || o.State.Kind == snapshot.KindProcessingTimer
+	return !timers && (o.Values == nil || !o.Values.Migratable)
 }
 
 // fresh adds the states of an operator that the snapshot has not. Timers are not named: every operator has them.
@@ -229,22 +252,22 @@ const watermarkBlob = "weir.watermark-out"
 // Refused returns an error that lists everything that is refused, or nil.
 func (p *Plan) Refused() error {
 	var lines []string
-	var gone []string
-	for i := range p.Lines {
+	gone := p.gone(Refuse)
+	for i := 0; i < len(p.Lines); {
 		l := &p.Lines[i]
-		if l.Verdict != Refuse {
-			continue
+		n := 1
+		if l.Verdict == Refuse && !l.unclaimed() {
+			for n < len(p.Lines)-i && p.Lines[i+n].Operator == l.Operator && p.Lines[i+n].Verdict == Refuse && slices.Equal(p.Lines[i+n].Reasons, l.Reasons) {
+				n++
+			}
+			for _, r := range l.Reasons {
+				lines = append(lines, fmt.Sprintf("%s of operator %q: %s", what(p.Lines[i:i+n]), l.Operator, r))
+			}
 		}
-		if len(l.Reasons) == 1 && l.Reasons[0] == unclaimed {
-			gone = append(gone, fmt.Sprintf("%s of operator %q", l.what(), l.Operator))
-			continue
-		}
-		for _, r := range l.Reasons {
-			lines = append(lines, fmt.Sprintf("%s of operator %q: %s", l.what(), l.Operator, r))
-		}
+		i += n
 	}
 	if len(gone) > 0 {
-		lines = append(lines, fmt.Sprintf("The job has no operator for %s. Name the operators as they were, or give them the UIDs that the state is kept under; or pass --allow-non-restored-state, and it is dropped.",
+		lines = append(lines, fmt.Sprintf("The job has no %s. Name the operators as they were, or give them the UIDs that the state is kept under; or pass --allow-non-restored-state, and it is dropped.",
 			strings.Join(gone, ", ")))
 	}
 	if lines == nil {
@@ -254,20 +277,36 @@ func (p *Plan) Refused() error {
 		p.Purpose, p.Epoch, strings.Join(lines, "\n- "))
 }
 
-func (l *Line) what() string {
-	if l.Kind == "" {
-		return l.State
+func (l *Line) unclaimed() bool { return len(l.Reasons) == 1 && l.Reasons[0] == unclaimed }
+
+// what names the states of lines of one operator.
+func what(lines []Line) string {
+	var names []string
+	for i := range lines {
+		if lines[i].Kind == "" {
+			names = append(names, lines[i].State)
+		} else {
+			names = append(names, fmt.Sprintf("state %q", lines[i].State))
+		}
 	}
-	return fmt.Sprintf("state %q", l.State)
+	return strings.Join(names, ", ")
 }
 
-// Dropped lists what is dropped, for the user to be told.
-func (p *Plan) Dropped() []string {
-	var out []string
-	for i := range p.Lines {
-		if l := &p.Lines[i]; l.Verdict == Drop {
-			out = append(out, fmt.Sprintf("%s of operator %q", l.what(), l.Operator))
+// gone lists the operators that the job has not, with what they have left, if that has the verdict.
+func (p *Plan) gone(v Verdict) (out []string) {
+	for i := 0; i < len(p.Lines); {
+		l := &p.Lines[i]
+		n := 1
+		for n < len(p.Lines)-i && p.Lines[i+n].Operator == l.Operator {
+			n++
 		}
+		if l.Verdict == v && l.unclaimed() {
+			out = append(out, fmt.Sprintf("operator %q (%s)", l.Operator, what(p.Lines[i:i+n])))
+		}
+		i += n
 	}
 	return out
 }
+
+// Dropped lists what is dropped, for the user to be told.
+func (p *Plan) Dropped() []string { return p.gone(Drop) }
