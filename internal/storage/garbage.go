@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/ids"
 	"github.com/weir-stream/weir/internal/objstore"
 )
@@ -90,17 +91,36 @@ func (j *Job) marks() (map[string]bool, bool) {
 }
 
 // Sweep deletes what deployments before generation g of this term have left and no manifest lists: all their tasks have
-// stopped, and no manifest is being written. What tasks of g write stays.
+// stopped, and no manifest is being written. What tasks of g write stays. The term has reserved epochs, and with them it is
+// written which manifests it has found.
 func (j *Job) Sweep(ctx context.Context, g ids.Generation) error {
+	if !j.holds {
+		return errs.New(errs.CodeBug, errs.ClassBug, "job "+j.cfg.Name, "a term sweeps before it has reserved epochs")
+	}
 	if err := j.current(ctx); err != nil {
 		return err
 	}
-	err := j.deleteData(ctx, func(n DataName) bool { return n.olderThan(j.term, g) })
+	err := j.forgetLate(ctx)
+	if err == nil {
+		err = j.deleteData(ctx, func(n DataName) bool { return n.olderThan(j.term, g) })
+	}
 	if s, ok := j.store.(interface {
 		Sweep(ctx context.Context, dead func(writer string) bool) (int, error)
 	}); ok {
 		_, sweepErr := s.Sweep(ctx, func(writer string) bool { return olderWriter(writer, j.term, g) })
 		err = errors.Join(err, sweepErr)
+	}
+	return err
+}
+
+// forgetLate deletes the manifests that an older leader has written since this one looked: nobody has counted on them, and what
+// they list may be gone.
+func (j *Job) forgetLate(ctx context.Context) error {
+	there, err := j.numbers(ctx, manifestsDir)
+	for _, n := range there {
+		if err == nil && j.manifests[ids.Epoch(n)] == nil {
+			err = j.delete(ctx, j.store, j.dir+manifestsDir+padded(n))
+		}
 	}
 	return err
 }

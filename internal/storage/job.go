@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,6 +53,8 @@ type Job struct {
 	term  ids.Term
 
 	reserved  ids.Epoch
+	found     ids.Epoch           // the newest manifest when the term began
+	holds     bool                // this term has reserved epochs
 	manifests map[ids.Epoch]*kept // all that are there, also those of earlier runs
 	pending   map[ids.Epoch]int64 // epochs that have begun, and when by seq
 	condemned []condemned         // what is deleted once no pending epoch may list it
@@ -97,8 +100,11 @@ type End struct {
 
 // leader is the content of a term or reservation; no two writers write the same.
 type leader struct {
-	Term   ids.Term  `json:"term"`
-	Epoch  ids.Epoch `json:"epoch,omitempty"`
+	Term  ids.Term  `json:"term"`
+	Epoch ids.Epoch `json:"epoch,omitempty"`
+	// Found, in a reservation, is the newest manifest that the term has found. One of an older term above it has come late:
+	// nobody counts on it.
+	Found  ids.Epoch `json:"found,omitempty"`
 	Writer string    `json:"writer"`
 	Job    string    `json:"job"`
 }
@@ -120,11 +126,21 @@ func Open(ctx context.Context, cfg Config) (*Job, *Found, error) {
 		return nil, nil, err
 	}
 	j.reserved = ids.Epoch(last)
+	var before leader
+	if last > 0 {
+		b, err := j.read(ctx, j.dir+epochsDir+padded(last), recordMax)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := json.Unmarshal(b, &before); err != nil {
+			return nil, nil, errs.New(errs.CodeCorrupt, errs.ClassFailJob, "job "+cfg.Name, "the reservation %s is damaged", j.dir+epochsDir+padded(last))
+		}
+	}
 	var through ids.Epoch // of the runs whose manifests count no more
 	if f.Ended, through, err = j.lastEnd(ctx); err != nil {
 		return nil, nil, err
 	}
-	if f.Completed, err = j.findManifests(ctx, through); err != nil {
+	if f.Completed, err = j.findManifests(ctx, through, before); err != nil {
 		return nil, nil, err
 	}
 	if n := len(f.Completed); n > 0 { // a reservation cannot be lost, but a directory may be copied in part
@@ -192,7 +208,7 @@ func (j *Job) fenced(format string, args ...any) error {
 // Reserve makes the epochs up to through this term's. An error of errs.CodeFenced says that they are another's; after an error
 // of ctx nobody knows yet.
 func (j *Job) Reserve(ctx context.Context, through ids.Epoch) error {
-	mine, err := j.claim(ctx, j.dir+epochsDir+padded(uint64(through)), j.record(leader{Term: j.term, Epoch: through}))
+	mine, err := j.claim(ctx, j.dir+epochsDir+padded(uint64(through)), j.record(leader{Term: j.term, Epoch: through, Found: j.found}))
 	if err != nil {
 		return err
 	}
@@ -202,7 +218,7 @@ func (j *Job) Reserve(ctx context.Context, through ids.Epoch) error {
 	if err := j.current(ctx); err != nil { // a newer leader may have deleted the name since
 		return err
 	}
-	j.reserved = max(j.reserved, through)
+	j.reserved, j.holds = max(j.reserved, through), true
 	if err := j.deleteBelow(ctx, epochsDir, uint64(through)); err != nil {
 		j.cfg.Tell("an old reservation of epochs stays", err)
 	}
@@ -232,7 +248,7 @@ func (j *Job) End(ctx context.Context, e End) error {
 	for _, k := range j.manifests {
 		k.earlier = true
 	}
-	if err := j.forgetEarlier(ctx); err != nil {
+	if err := errors.Join(j.forgetEarlier(ctx), j.forgetLate(ctx)); err != nil {
 		return err
 	}
 	return j.deleteData(ctx, func(DataName) bool { return true })
@@ -266,7 +282,7 @@ func (j *Job) lastEnd(ctx context.Context) (*End, ids.Epoch, error) {
 }
 
 // findManifests reads all manifests, and returns the epochs above through that can be restored.
-func (j *Job) findManifests(ctx context.Context, through ids.Epoch) ([]checkpoint.Completion, error) {
+func (j *Job) findManifests(ctx context.Context, through ids.Epoch, before leader) ([]checkpoint.Completion, error) {
 	names, err := j.numbers(ctx, manifestsDir)
 	if err != nil {
 		return nil, err
@@ -285,6 +301,11 @@ func (j *Job) findManifests(ctx context.Context, through ids.Epoch) ([]checkpoin
 		case err != nil:
 			return nil, err
 		}
+		if m.Term < before.Term && epoch > before.Found {
+			delete(j.manifests, epoch) // it came late, and goes with the next sweep
+			continue
+		}
+		j.found = max(j.found, epoch)
 		k.list(m)
 		if !k.earlier {
 			out = append(out, checkpoint.Completion{Epoch: epoch, Owned: k.owned})

@@ -28,9 +28,13 @@ func (j *Job) Begin(epoch ids.Epoch) {
 
 // WriteManifest publishes an epoch, and returns the size of the manifest. It returns when the outcome is certain: nil, the
 // manifest is durable; an error of errs.CodeFenced, another leader's has its name; any other error, it is not there and never
-// will be. Only when ctx has ended nothing is known.
+// will be. Only when ctx has ended nothing is known. With a newer leader about, the manifest may be there and the error of
+// CodeFenced; then it is the other's to decide whether it counts.
 func (j *Job) WriteManifest(ctx context.Context, d *Draft) (int64, error) {
 	m, err := j.manifest(d)
+	if err == nil {
+		err = j.current(ctx)
+	}
 	if err == nil {
 		err = j.checkReused(ctx, d, m)
 	}
@@ -57,6 +61,11 @@ func (j *Job) WriteManifest(ctx context.Context, d *Draft) (int64, error) {
 		return 0, err
 	case !mine:
 		return 0, j.fenced("checkpoint %d is another's", d.Epoch)
+	}
+	// A leader of a newer term has either found the manifest, or will never count on it: it is not for this one to say that
+	// the epoch is complete.
+	if err := j.current(ctx); err != nil {
+		return 0, err
 	}
 	k := &kept{}
 	k.list(m)
