@@ -118,9 +118,11 @@ func (o Outcome) String() string {
 
 // Sweeper is implemented by committers that remove what dead attempts have left behind: files, open transactions.
 type Sweeper interface {
-	// Sweep is called once in a task that was restored, after the first checkpoint that the job has completed since. What an
-	// earlier attempt has left and restored does not list is of no more use from then on, except to savepoints. Each task
-	// sweeps what it can tell to be its own share. An error is logged; the job goes on.
+	// Sweep is called once in each task, after the first checkpoint that the job has completed since the task was started.
+	// What an earlier attempt has left and restored does not list is of no more use from then on, except to savepoints. A nil
+	// restored says that the job started from nothing: then this holds for attempts with the same JobID only, since others
+	// may have left checkpoints that somebody goes on from one day. Each task sweeps what it can tell to be its own share. An
+	// error is logged; the job goes on.
 	Sweep(ctx context.Context, restored *Restored) error
 }
 

@@ -48,3 +48,9 @@ type WriteFile interface {
 	// Sync makes what was written durable.
 	Sync() error
 }
+
+// DirSyncer is implemented by file systems on which a name may be lost after a crash although the file was synced. SyncDir
+// makes the names in a folder durable: files created, renamed and removed in it.
+type DirSyncer interface {
+	SyncDir(dir string) error
+}

@@ -18,48 +18,29 @@ import (
 	"github.com/weir-stream/weir/format/json"
 )
 
-type sinkOptions struct {
-	dialect   csv.Options
-	extension string
-	replace   bool
-}
-
-// SinkOption changes how a sink writes its files.
-type SinkOption func(*sinkOptions)
-
-// SinkDialect describes the CSV to write.
-func SinkDialect(d csv.Options) SinkOption { return func(o *sinkOptions) { o.dialect = d } }
-
-// Extension sets how the names of parts in a folder end, ".csv.zst" say; the format's own extension without it.
-func Extension(ext string) SinkOption { return func(o *sinkOptions) { o.extension = ext } }
-
-// Replace removes the parts that a run with another parallelism has left in the folder. Without it they are an error.
-func Replace() SinkOption { return func(o *sinkOptions) { o.replace = true } }
-
-// JSONSink writes rows as JSON lines. If the last element of path has an extension, path is one file, and the sink runs
-// with parallelism 1; otherwise it is a folder in which each subtask writes a file such as part-0-of-3.jsonl. Names that
-// end in .gz or .zst are compressed. A file has its name once its input has ended and everything is durable; until then it
-// is called .NAME.inprogress.
+// JSONSink writes rows as JSON lines. Names that end in .gz or .zst are compressed.
+//
+// If the last element of path has an extension, path is one file, and the sink runs with parallelism 1. The file gets its
+// name when the input has ended and everything is durable.
+//
+// Otherwise path is a folder. In a job with checkpoints, or with one of the Roll and Bucket options, it fills with parts
+// such as part-0-5b1c02d9e4-7.jsonl, which get their names when the checkpoint that covers them is complete: each row is in
+// them exactly once, through failures and restores at any parallelism. In a job without checkpoints and without such an
+// option each subtask writes one file such as part-0-of-3.jsonl.
+//
+// Files without their final name begin with a '.'; readers have to leave them alone, as the sources here do.
 func JSONSink[T any](path string, opts ...SinkOption) connector.Sink[T] {
 	return To(json.New[T](json.Options{}), path, opts...)
 }
 
 // CSVSink writes rows as CSV with a header, as JSONSink does otherwise.
 func CSVSink[T any](path string, opts ...SinkOption) connector.Sink[T] {
-	var o sinkOptions
-	for _, f := range opts {
-		f(&o)
-	}
-	return To(csv.New[T](o.dialect), path, opts...)
+	return To(csv.New[T](newSinkOptions("", opts).dialect), path, opts...)
 }
 
 // To writes rows in any format.
 func To[T any](f format.Format[T], path string, opts ...SinkOption) connector.Sink[T] {
-	s := &sink[T]{format: f, path: path, opts: sinkOptions{extension: f.Extension()}}
-	for _, opt := range opts {
-		opt(&s.opts)
-	}
-	return s
+	return &sink[T]{format: f, path: path, opts: newSinkOptions(f.Extension(), opts)}
 }
 
 type sink[T any] struct {
@@ -75,6 +56,12 @@ func (s *sink[T]) Name() string { return s.format.Name() + " " + s.path }
 func (s *sink[T]) Check() error {
 	if s.path == "" {
 		return errors.New("file: the path is empty")
+	}
+	if _, err := bucketsOf[T](s.opts); err != nil {
+		return err
+	}
+	if s.single() && s.opts.rolling() {
+		return fmt.Errorf("file: %s is one file, and the options ask for rolling or buckets: name a folder (end the path with /)", s.path)
 	}
 	_, err := s.format.Encoder()
 	return err
@@ -99,20 +86,37 @@ func (s *sink[T]) Writer(ctx connector.WriterContext) (connector.Writer[T], erro
 	if err != nil {
 		return nil, err
 	}
+	if s.single() && ctx.Parallelism != 1 {
+		return nil, fmt.Errorf("file: %s is one file and the sink has parallelism %d: set Parallelism(1), or name a folder", s.path, ctx.Parallelism)
+	}
+	if s.twoPhase(ctx) {
+		return newParts(s, ctx, enc)
+	}
 	w := &writer[T]{ctx: ctx, enc: enc, name: path.Clean(s.path)}
-	switch {
-	case !s.single():
+	if !s.single() {
 		if err := s.otherParts(ctx); err != nil {
 			return nil, err
 		}
 		w.name = path.Join(s.path, fmt.Sprintf("part-%d-of-%d%s", ctx.Subtask, ctx.Parallelism, s.opts.extension))
-	case ctx.Parallelism != 1:
-		return nil, fmt.Errorf("file: %s is one file and the sink has parallelism %d: set Parallelism(1), or name a folder", s.path, ctx.Parallelism)
 	}
 	if err := w.open(); err != nil {
 		return nil, fmt.Errorf("file: %s: %w", w.name, err)
 	}
 	return w, nil
+}
+
+// twoPhase reports whether files are made visible by commits. The rest is one file a subtask, from the first row to the last.
+func (s *sink[T]) twoPhase(ctx connector.WriterContext) bool {
+	left := ctx.Restored != nil && len(ctx.Restored.AllState)+len(ctx.Restored.AllCommittables) > 0
+	return ctx.Checkpoints || s.opts.rolling() || left
+}
+
+// Committer implements connector.TwoPhase.
+func (s *sink[T]) Committer(ctx connector.WriterContext) (connector.Committer, error) {
+	if !s.twoPhase(ctx) {
+		return nil, nil
+	}
+	return newCommitter(ctx, s.path, s.single()), nil
 }
 
 var partName = regexp.MustCompile(`^part-\d+-of-(\d+)(\..*)?$`)
@@ -145,7 +149,7 @@ func (s *sink[T]) otherParts(ctx connector.WriterContext) error {
 	return nil
 }
 
-// writer writes one file.
+// writer writes one file, outside of checkpoints.
 type writer[T any] struct {
 	ctx  connector.WriterContext
 	enc  format.Encoder[T]

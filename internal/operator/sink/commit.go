@@ -41,7 +41,8 @@ type commits struct {
 	pending []connector.CommitRequest // not known to be committed, by epoch
 	upTo    uint64                    // epochs up to this one are complete
 	running int                       // requests of pending, from the front on, that are with the committer
-	sweep   *connector.Restored       // what to sweep for, or nil; after a sweep nil
+	left    *connector.Restored       // what the task was restored from, or nil
+	sweeps  bool                      // a sweep is to come
 	backoff time.Duration             // before the next try, 0 after a success
 	waiting bool                      // a timer for the next try is set
 
@@ -64,11 +65,9 @@ func newCommits(ctx *operator.Context, name string, c connector.Committer, left 
 		total: ctx.Metrics.Counter("totalCommittables"), retried: ctx.Metrics.Counter("retriedCommittables"),
 		already: ctx.Metrics.Counter("alreadyCommittedCommittables"), done: ctx.Metrics.Counter("successfulCommittables")}
 	m.base, m.stop = context.WithCancel(ctx.Ctx)
-	if left.restored != nil {
-		m.upTo = left.restored.Epoch
-		if _, ok := c.(connector.Sweeper); ok {
-			m.sweep = left.restored
-		}
+	_, m.sweeps = c.(connector.Sweeper)
+	if m.left = left.restored; m.left != nil {
+		m.upTo = m.left.Epoch
 	}
 	m.total.Add(int64(len(m.pending)))
 	return m
@@ -138,13 +137,13 @@ func (m *commits) kick() error {
 	return nil
 }
 
-// sweepNow starts the sweep when the first checkpoint since the restore is complete and nothing is left to commit.
+// sweepNow starts the sweep when the first checkpoint since the start is complete and nothing is left to commit.
 func (m *commits) sweepNow() error {
-	if m.sweep == nil || m.upTo <= m.sweep.Epoch || m.upTo == everything {
+	if !m.sweeps || m.upTo == 0 || m.left != nil && m.upTo <= m.left.Epoch || m.upTo == everything {
 		return nil
 	}
-	restored := m.sweep
-	m.sweep, m.running = nil, 1
+	restored := m.left
+	m.sweeps, m.running = false, 1
 	m.call(func() answer {
 		if err := m.committer.(connector.Sweeper).Sweep(m.base, restored); err != nil && m.base.Err() == nil {
 			m.ctx.Log.Warn("what earlier attempts have left could not be removed", "sink", m.name, "err", err)

@@ -213,7 +213,7 @@ func TestCompletionCoversEarlierEpochs(t *testing.T) {
 		t.Errorf("the cut has %d committables, want all 4 that nobody committed", n)
 	}
 	r.ok(r.complete(7))
-	r.ok(r.mail(3))
+	r.ok(r.mail(4)) // three commits and a sweep
 	r.wantCommitted("5[0]", "6[1]", "7[2]")
 	r.ok(r.complete(7))
 	r.ok(r.complete(5))
@@ -227,6 +227,9 @@ func TestCompletionCoversEarlierEpochs(t *testing.T) {
 	r.wantCommitted("5[0]", "6[1]", "7[2]", "8[3]", "9[4]")
 	r.ok(r.complete(9))
 	r.wantCommitted("5[0]", "6[1]", "7[2]", "8[3]", "9[4]")
+	if len(r.l.sweeps) != 1 || r.l.sweeps[0] != nil {
+		t.Errorf("sweeps %v, want one for a job that started from nothing", r.l.sweeps)
+	}
 }
 
 // Rows of an epoch that was given up are committed with the next one.
