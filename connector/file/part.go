@@ -155,7 +155,7 @@ func sum(fsys connector.FileSystem, name string, size int64, w io.Writer) (crc u
 		return 0, false, err
 	}
 	defer f.Close()
-	buf := make([]byte, 256<<10)
+	buf := make([]byte, max(min(size, 256<<10), 1))
 	for left := size; left > 0; {
 		n, err := f.Read(buf[:min(left, int64(len(buf)))])
 		crc = crc32.Update(crc, castagnoli, buf[:n])
