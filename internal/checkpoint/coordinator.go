@@ -359,7 +359,7 @@ func (c *Coordinator) trigger(p *pending) {
 		roots = append(roots, t.ID)
 	}
 	if len(roots) > 0 {
-		c.do(Trigger{Barrier: p.barrier, Drain: p.asked.Drain, SwitchAt: p.switchAt, Tasks: roots})
+		c.do(Trigger{Barrier: p.barrier, Drain: p.asked.Drain, SwitchAt: p.switchAt, Target: p.asked.Target, Tasks: roots})
 	}
 }
 

@@ -96,7 +96,9 @@ type (
 		Drain   bool
 		// SwitchAt is when an aligned epoch becomes unaligned; 0 is never.
 		SwitchAt time.Duration
-		Tasks    []ids.TaskID
+		// Target is that of Asked.
+		Target string
+		Tasks  []ids.TaskID
 	}
 	// Abort tells tasks to give an epoch up.
 	Abort struct {

@@ -117,6 +117,7 @@ func (t *tasks) Start() {
 }
 func (t *tasks) AssignSplits(*rpc.SplitAssign) {}
 func (t *tasks) AlignTo(*rpc.AlignTo)          {}
+func (t *tasks) Checkpoint(rpc.Body)           {}
 func (t *tasks) Cancel(error)                  { close(t.canceled) }
 func (t *tasks) Done() <-chan struct{}         { return t.done }
 func (t *tasks) Metrics() []rpc.OpMetrics      { return nil }

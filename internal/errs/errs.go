@@ -62,6 +62,8 @@ const (
 	CodeLimit           Code = "limit.exceeded"
 	// CodeFenced: another process leads the job now, and what this one still writes must not count.
 	CodeFenced Code = "leader.fenced"
+	// CodeCheckpoint: a checkpoint or savepoint came to nothing.
+	CodeCheckpoint Code = "checkpoint.failed"
 )
 
 // Error is an error with a code, a class and the place where it happened.

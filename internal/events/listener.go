@@ -45,6 +45,9 @@ type Listener struct {
 	// LateRecords: rows came behind the watermark. Sampled by the emitter.
 	LateRecords func(LateRecords)
 
+	// JobRestart: the job has failed and all its tasks have stopped; it runs again after a delay.
+	JobRestart func(JobRestart)
+
 	// CheckpointBegin: a barrier was sent out.
 	CheckpointBegin func(CheckpointBegin)
 	// CheckpointEnd: the checkpoint is durable, or was given up. Follows CheckpointBegin exactly once.
@@ -180,6 +183,14 @@ type LateRecords struct {
 	Total     int64  // how many there were so far in this subtask
 	Time      int64  // ms: event time of one of them
 	Watermark int64  // ms
+}
+
+// JobRestart tells why a job is restarted.
+type JobRestart struct {
+	Job    ids.JobID
+	Number int64 // counts from 1 in this run
+	Cause  error
+	Delay  time.Duration
 }
 
 // CheckpointBegin tells what the barrier is for.

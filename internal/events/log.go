@@ -44,6 +44,9 @@ func (l logger) jobs(to *Listener) {
 		l.Warn("a task was told to stop and still runs: the function at the top of its stack does not return", job(i.Job), "task", i.Name,
 			"for", i.Since, "stack", i.Stack)
 	}
+	to.JobRestart = func(i JobRestart) {
+		l.Warn("the job has failed and is restarted", job(i.Job), "restart", i.Number, "delay", i.Delay, "err", i.Cause)
+	}
 	to.CheckpointBegin = func(i CheckpointBegin) {
 		l.Debug("checkpoint begins", job(i.Job), "epoch", i.Epoch, "purpose", i.Purpose)
 	}

@@ -26,6 +26,7 @@ func join(a, b Listener) Listener {
 		AlignmentPauseEnd:   both(a.AlignmentPauseEnd, b.AlignmentPauseEnd),
 		BadRecord:           both(a.BadRecord, b.BadRecord),
 		LateRecords:         both(a.LateRecords, b.LateRecords),
+		JobRestart:          both(a.JobRestart, b.JobRestart),
 		CheckpointBegin:     both(a.CheckpointBegin, b.CheckpointBegin),
 		CheckpointEnd:       both(a.CheckpointEnd, b.CheckpointEnd),
 	}

@@ -3,8 +3,10 @@ package jobmanager
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/weir-stream/weir/internal/ids"
+	"github.com/weir-stream/weir/internal/jobfsm"
 	"github.com/weir-stream/weir/internal/rpc"
 	"github.com/weir-stream/weir/internal/xsync"
 )
@@ -19,6 +21,8 @@ type Progress struct {
 	Workers int
 	// Operators are the last figures of every operator that has reported any, by vertex, operator, subtask.
 	Operators []rpc.OpMetrics
+	// Checkpoints are the figures of checkpoints and restarts.
+	Checkpoints CheckpointFigures
 }
 
 // figures keeps what workers report for whoever asks, from any goroutine.
@@ -29,7 +33,8 @@ type figures struct {
 		tasks map[ids.TaskID]string
 		ops   map[rpc.OpRef]rpc.OpMetrics
 		// workers counts those that are connected.
-		workers int
+		workers     int
+		checkpoints CheckpointFigures
 	}
 }
 
@@ -59,6 +64,47 @@ func (f *figures) setTask(t ids.TaskID, phase string) (before string) {
 	return before
 }
 
+// checkpoint changes the figures of checkpoints.
+func (f *figures) checkpoint(change func(*CheckpointFigures)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change(&f.mu.checkpoints)
+}
+
+// restart counts a restart and returns its number.
+func (f *figures) restart(now time.Time) (n int64) {
+	f.checkpoint(func(c *CheckpointFigures) {
+		c.Restarts++
+		n = c.Restarts
+		if c.Restarting.IsZero() {
+			c.Restarting = now
+		}
+	})
+	return n
+}
+
+// begin forgets the figures of the former generation.
+func (f *figures) begin(attempt int32, tasks []jobfsm.PlacedTask) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	clear(f.mu.ops)
+	clear(f.mu.tasks)
+	for _, t := range tasks {
+		t.Task.Attempt = attempt
+		f.mu.tasks[t.Task] = "created"
+	}
+}
+
+// runs notes what the generation that runs now was restored from.
+func (f *figures) runs(from ids.Epoch, now time.Time) {
+	f.checkpoint(func(c *CheckpointFigures) {
+		c.Restarting = time.Time{}
+		if c.Restored = from; from > 0 {
+			c.RestoredAt = now
+		}
+	})
+}
+
 func (f *figures) setWorkers(n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -75,7 +121,7 @@ func (f *figures) store(ops []rpc.OpMetrics) {
 
 func (f *figures) progress() Progress {
 	f.mu.Lock()
-	p := Progress{Phase: f.mu.phase, Workers: f.mu.workers, Tasks: map[string]int{}, Operators: make([]rpc.OpMetrics, 0, len(f.mu.ops))}
+	p := Progress{Checkpoints: f.mu.checkpoints, Phase: f.mu.phase, Workers: f.mu.workers, Tasks: map[string]int{}, Operators: make([]rpc.OpMetrics, 0, len(f.mu.ops))}
 	for _, phase := range f.mu.tasks {
 		p.Tasks[phase]++
 	}

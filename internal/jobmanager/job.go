@@ -5,10 +5,12 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/weir-stream/weir/internal/checkpoint"
 	"github.com/weir-stream/weir/internal/clock"
 	"github.com/weir-stream/weir/internal/events"
 	"github.com/weir-stream/weir/internal/ids"
 	"github.com/weir-stream/weir/internal/jobfsm"
+	"github.com/weir-stream/weir/internal/restart"
 	"github.com/weir-stream/weir/internal/rpc"
 )
 
@@ -34,6 +36,8 @@ type Job struct {
 	Secret []byte
 	// Sources are the job's sources; one that is not listed gets no splits.
 	Sources []Source
+	// Upstream lists the tasks that a task reads from; attempts mean nothing. May be nil if no checkpoints are taken.
+	Upstream func(ids.TaskID) []ids.TaskID
 }
 
 // tasks lists all tasks with their workers, by vertex, then subtask.
@@ -82,6 +86,11 @@ type Enumerators interface {
 	// none any more; otherwise it is asked again after wait. It is called from one goroutine at a time for one source, and
 	// may block until ctx ends.
 	Next(ctx context.Context, vertex ids.VertexID, op int32, subtask int) (s rpc.Split, ok, done bool, wait time.Duration, err error)
+	// Snapshot returns the state of the enumerator of a source. It is called as Next is.
+	Snapshot(ctx context.Context, vertex ids.VertexID, op int32) ([]byte, error)
+	// Reset makes the sources begin again: those that are listed from the state, which Snapshot has returned, the others anew.
+	// No other call is under way.
+	Reset(ctx context.Context, states []EnumeratorState) error
 }
 
 // SideSink takes the rows that operators send to the client.
@@ -115,6 +124,13 @@ type Config struct {
 	ExitTimeout time.Duration
 	// Processes says that workers are processes whose ends are told by WorkerExited.
 	Processes bool
+	// Checkpoints says how checkpoints are taken, and where they are. Nil takes none.
+	Checkpoints *CheckpointConfig
+	// Restart decides what happens after a failure. Nil fails the job.
+	Restart restart.Strategy
+	// Replace starts another process in the place of a worker's that has ended. It must not block. Its errors come as the exit
+	// of the worker. nil if workers cannot be replaced: then a job that has lost one fails.
+	Replace func(worker ids.WorkerID)
 	// Kill ends a worker process that does not end by itself. It must not block. nil if workers cannot be killed.
 	Kill func(worker ids.WorkerID, reason string)
 	// Stuck is told of tasks that do not stop although they were cancelled, with the stacks of their process. It must not
@@ -122,6 +138,13 @@ type Config struct {
 	Stuck func(worker ids.WorkerID, stuck *rpc.TaskStacks)
 	// Phase is told of each change of the job's phase, in order, by the goroutine of Run. It must not block. May be nil.
 	Phase func(phase string)
+}
+
+// CheckpointConfig is how checkpoints are taken.
+type CheckpointConfig struct {
+	// Config is that of the coordinator, without what the store finds.
+	Config checkpoint.Config
+	Store  CheckpointStore
 }
 
 func (c *Config) setDefaults() {

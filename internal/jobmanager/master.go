@@ -6,8 +6,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weir-stream/weir/internal/checkpoint"
 	"github.com/weir-stream/weir/internal/clock"
 	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/ids"
 	"github.com/weir-stream/weir/internal/jobfsm"
 	"github.com/weir-stream/weir/internal/rpc"
@@ -41,19 +43,27 @@ type Master struct {
 	background, foreign sync.WaitGroup
 
 	// All that follows belongs to the goroutine of Run.
-	machine   *jobfsm.Machine
-	align     *aligner
-	splits    map[sourceKey]*dispenser
-	sides     sides
-	peers     map[*peer]bool
-	workers   map[ids.WorkerID]*peer
-	expected  map[ids.WorkerID]bool // true once it has joined
-	addrs     map[ids.WorkerID]string
-	deadlines map[jobfsm.Deadline]clock.Timer
-	serving   context.Context // of sides and splits: ends as soon as the job stops
-	stopAll   context.CancelFunc
-	draining  bool
-	phase     jobfsm.Phase // the last that was told
+	machine     *jobfsm.Machine
+	align       *aligner
+	splits      map[sourceKey]*dispenser
+	sides       sides
+	peers       map[*peer]bool
+	workers     map[ids.WorkerID]*peer
+	expected    map[ids.WorkerID]bool // true once it has joined
+	addrs       map[ids.WorkerID]string
+	deadlines   map[jobfsm.Deadline]clock.Timer
+	sideLife    context.Context // of sides: ends as soon as the job fails or is cancelled
+	stopAll     context.CancelFunc
+	serving     context.Context // of splits: ends as soon as the tasks stop
+	stopServing context.CancelFunc
+	began       time.Time
+	steps       []jobfsm.Event // that wait for the one that is being handled
+	stepping    bool
+	ckpt        *checkpoints // nil if none are taken
+	restarts
+	deployed bool // a generation has been
+	draining bool
+	phase    jobfsm.Phase // the last that was told
 
 	deployment deployment
 	end        *jobfsm.End
@@ -66,17 +76,16 @@ func New(job Job, cfg Config) *Master {
 	m := &Master{job: job, cfg: cfg, figures: newFigures(&job), inbox: make(chan func()), quit: make(chan struct{}),
 		align: newAligner(&job), splits: map[sourceKey]*dispenser{}, peers: map[*peer]bool{}, workers: map[ids.WorkerID]*peer{},
 		expected: map[ids.WorkerID]bool{}, addrs: map[ids.WorkerID]string{}, deadlines: map[jobfsm.Deadline]clock.Timer{}}
-	m.machine = jobfsm.New(jobfsm.Config{Workers: job.Workers, Tasks: job.tasks(), Fingerprint: job.Fingerprint, Version: job.Version, Exits: cfg.Processes})
+	m.machine = jobfsm.New(jobfsm.Config{Workers: job.Workers, Tasks: job.tasks(), Fingerprint: job.Fingerprint, Version: job.Version, Exits: cfg.Processes,
+		Prepare: cfg.Checkpoints != nil, Restart: cfg.Restart != nil})
 	m.sides = sides{sink: cfg.Sides, queues: map[sourceKey]chan sideItem{}, seq: map[rpc.OpRef]uint64{}}
 	for _, w := range job.Workers {
 		m.expected[w] = false
 	}
-	if cfg.Enumerators != nil {
-		for _, s := range job.Sources {
-			m.splits[sourceKey{int32(s.Vertex), s.Op}] = newDispenser(s, len(job.Placement[s.Vertex]), cfg.Enumerators, cfg.Clock)
-		}
-	}
 	m.life, m.kill = context.WithCancel(context.Background())
+	if cfg.Checkpoints != nil {
+		m.ckpt = newCheckpoints(m)
+	}
 	return m
 }
 
@@ -95,7 +104,54 @@ func (m *Master) WorkerExited(w ids.WorkerID, how error) {
 	if errors.As(how, &e) {
 		cause = e
 	}
-	m.post(func() { m.step(jobfsm.WorkerExited{Worker: w, Cause: cause}) })
+	m.post(func() {
+		m.dropExited(w, cause)
+		m.step(jobfsm.WorkerExited{Worker: w, Cause: cause})
+	})
+}
+
+// Savepoint takes a savepoint below the directory target, "" for the configured one, and returns when it is complete. It may
+// be called from any goroutine, during Run.
+func (m *Master) Savepoint(ctx context.Context, target string) (Published, error) {
+	return m.request(ctx, event.PurposeSavepoint, false, target)
+}
+
+// Stop takes a savepoint like Savepoint after which the job ends as finished. With drain sources end first as if everything
+// had been read: all timers fire, and the job cannot be gone on with.
+func (m *Master) Stop(ctx context.Context, target string, drain bool) (Published, error) {
+	return m.request(ctx, event.PurposeStop, drain, target)
+}
+
+// Checkpoint takes a checkpoint now.
+func (m *Master) Checkpoint(ctx context.Context) (Published, error) {
+	return m.request(ctx, event.PurposeCheckpoint, false, "")
+}
+
+func (m *Master) request(ctx context.Context, p event.Purpose, drain bool, target string) (Published, error) {
+	over := func() error {
+		return errs.New(errs.CodeCheckpoint, errs.ClassFailTask, "job "+m.job.Name, "%s", checkpoint.ReasonEnded.Sentence())
+	}
+	if m.ckpt == nil {
+		return Published{}, errs.New(errs.CodeConfigInvalid, errs.ClassUser, "job "+m.job.Name,
+			"it takes no checkpoints, so it cannot be saved: set execution.checkpointing.interval, or execution.checkpointing.dir")
+	}
+	answer := make(chan requestAnswer, 1)
+	if !m.post(func() { m.ckpt.ask(p, drain, target, answer) }) {
+		return Published{}, over()
+	}
+	select {
+	case a := <-answer:
+		return a.published, a.err
+	case <-ctx.Done():
+		return Published{}, context.Cause(ctx)
+	case <-m.quit:
+		select {
+		case a := <-answer:
+			return a.published, a.err
+		default:
+			return Published{}, over()
+		}
+	}
 }
 
 // post hands something to the master's goroutine; false means that the job is over.
@@ -111,14 +167,19 @@ func (m *Master) post(f func()) bool {
 // Run runs the job to its end; the end of ctx cancels it. The error is nil if the job has finished, of class canceled if
 // it was cancelled, and else the cause of its failure. When Run returns, all connections are closed.
 func (m *Master) Run(ctx context.Context) (Result, error) {
-	began := m.cfg.Clock.Now()
-	m.serving, m.stopAll = context.WithCancel(m.life)
+	m.began = m.cfg.Clock.Now()
+	m.sideLife, m.stopAll = context.WithCancel(m.life)
+	m.serving, m.stopServing = context.WithCancel(m.sideLife)
 	defer m.stopAll()
 	m.tellBegin()
 	m.step(jobfsm.Begin{})
+	if m.ckpt != nil {
+		m.prepare()
+	}
 	m.loop(ctx)
-	res := Result{Phase: m.machine.Phase().String(), Abandoned: m.end.Abandoned, Duration: m.cfg.Clock.Since(began)}
+	res := Result{Phase: m.machine.Phase().String(), Abandoned: m.end.Abandoned, Duration: m.cfg.Clock.Since(m.began)}
 	m.farewell()
+	m.finishCheckpoints()
 	m.close()
 	res.Operators = m.figures.progress().Operators
 	var err error
@@ -191,9 +252,19 @@ func (m *Master) announce(l *rpc.AlignTo) {
 
 // step feeds the machine and executes what it answers.
 func (m *Master) step(e jobfsm.Event) {
-	for _, c := range m.machine.Step(e) {
-		m.execute(c)
+	m.steps = append(m.steps, e)
+	if m.stepping {
+		return // it follows the commands that are being executed
 	}
+	m.stepping = true
+	for len(m.steps) > 0 {
+		e := m.steps[0]
+		m.steps = m.steps[1:]
+		for _, c := range m.machine.Step(e) {
+			m.execute(c)
+		}
+	}
+	m.stepping = false
 }
 
 func (m *Master) fail(cause error) { m.step(jobfsm.MasterFailed{Cause: rpc.FailureOf(cause)}) }
@@ -213,6 +284,13 @@ func (m *Master) execute(c jobfsm.Command) {
 			m.cfg.Kill(c.Worker, c.Reason)
 		}
 		m.cfg.Log.Warn("killed a worker", "worker", c.Worker, "reason", c.Reason)
+	case jobfsm.AskRestart:
+		m.askRestart(c.Cause)
+	case jobfsm.Replace:
+		m.expected[c.Worker] = false
+		if m.cfg.Replace != nil {
+			m.cfg.Replace(c.Worker)
+		}
 	case jobfsm.DrainSides:
 		m.draining = true // see loop
 	case jobfsm.SetDeadline:
@@ -233,20 +311,33 @@ func (m *Master) enter(p jobfsm.Phase) {
 	m.tellPhase(m.phase, p)
 	m.phase = p
 	switch p {
+	case jobfsm.Deploying:
+		if m.machine.Attempt() > 0 {
+			m.beginGeneration()
+		}
+	case jobfsm.Restarting:
+		m.stopServing()
+		if m.ckpt != nil {
+			m.ckpt.restarting()
+		}
 	case jobfsm.Failing, jobfsm.Canceling:
 		m.stopAll()
+		m.stopDelay()
 	}
 	if m.cfg.Phase != nil {
 		m.cfg.Phase(p.String())
 	}
 	if p == jobfsm.Running {
-		m.startSplits(m.serving)
+		m.runs()
 	}
 }
 
 func (m *Master) deploy(w ids.WorkerID) {
+	if !m.deployed {
+		m.beginGeneration()
+	}
 	m.tellDeployBegin()
-	d := &rpc.Deploy{Placement: m.job.Placement, Options: m.job.Options, Secret: m.job.Secret}
+	d := &rpc.Deploy{Placement: m.job.Placement, Attempt: m.machine.Attempt(), Options: m.job.Options, Secret: m.job.Secret, Restore: m.from.Tasks}
 	for i, id := range m.job.Workers {
 		d.Workers = append(d.Workers, rpc.WorkerAddr{Worker: id, DataAddr: m.addrs[id]})
 		if id == w {
@@ -306,6 +397,28 @@ func (m *Master) farewell() {
 		}
 	}
 }
+
+// finishCheckpoints waits for what is being written to the storage of checkpoints, and for the note of the job's end there.
+func (m *Master) finishCheckpoints() {
+	if m.ckpt == nil {
+		return
+	}
+	m.ckpt.finish(m.machine.Phase().String())
+	patience := m.cfg.Clock.NewTimer(finishTimeout)
+	defer patience.Stop()
+	for !m.ckpt.idle() {
+		select {
+		case f := <-m.inbox:
+			f()
+		case <-patience.C():
+			m.cfg.Log.Error("the storage of checkpoints does not answer, so it does not know of the job's end", "job", m.job.Name)
+			return
+		}
+	}
+}
+
+// finishTimeout bounds the wait for the storage of checkpoints at the end of the job.
+const finishTimeout = 30 * time.Second
 
 // close ends everything that was started.
 func (m *Master) close() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -31,6 +32,7 @@ type fakeTask struct {
 	report taskmanager.Reporter
 	splits chan *rpc.SplitAssign
 	limits chan *rpc.AlignTo
+	epochs chan rpc.Body
 }
 
 func (t *fakeTask) op() rpc.OpRef { return rpc.OpRef{Task: t.id} }
@@ -45,7 +47,7 @@ func (s script) Launch(ctx context.Context, d taskmanager.Deployment, r taskmana
 	f := &fakeRunning{script: s, started: make(chan struct{}), done: make(chan struct{}), tasks: map[ids.TaskID]*fakeTask{}}
 	f.ctx, f.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	for _, id := range d.Tasks {
-		t := &fakeTask{id: id, report: r, splits: make(chan *rpc.SplitAssign, 100), limits: make(chan *rpc.AlignTo, 1000)}
+		t := &fakeTask{id: id, report: r, splits: make(chan *rpc.SplitAssign, 100), limits: make(chan *rpc.AlignTo, 1000), epochs: make(chan rpc.Body, 1000)}
 		f.tasks[id] = t
 		f.wait.Go(func() { f.run(t) })
 	}
@@ -94,6 +96,14 @@ func (f *fakeRunning) AlignTo(a *rpc.AlignTo) {
 	for _, t := range f.tasks {
 		if t.id.Vertex == a.Vertex {
 			t.limits <- a
+		}
+	}
+}
+func (f *fakeRunning) Checkpoint(b rpc.Body) {
+	for _, t := range f.tasks {
+		select {
+		case t.epochs <- b:
+		default:
 		}
 	}
 }
@@ -237,6 +247,20 @@ func (n *numbered) Next(ctx context.Context, _ ids.VertexID, _ int32, _ int) (rp
 	return rpc.Split{ID: fmt.Sprintf("split-%d", n.next-1)}, true, false, 0, nil
 }
 
+// Snapshot returns how many splits have been handed out.
+func (n *numbered) Snapshot(context.Context, ids.VertexID, int32) ([]byte, error) {
+	return fmt.Append(nil, n.next), nil
+}
+
+// Reset implements jobmanager.Enumerators.
+func (n *numbered) Reset(_ context.Context, states []jobmanager.EnumeratorState) (err error) {
+	n.next, n.paused = 0, 0
+	for _, s := range states {
+		n.next, err = strconv.Atoi(string(s.State))
+	}
+	return err
+}
+
 // slowSink takes its time, so that the job has to wait for it at its end.
 type slowSink struct {
 	mu   sync.Mutex
@@ -317,7 +341,7 @@ func TestFailures(t *testing.T) {
 		{name: "splits cannot be listed", scripts: []script{{body: func(ctx context.Context, task *fakeTask) error {
 			task.report.RequestSplit(task.op())
 			return untilCancelled(ctx, task)
-		}}}, cfg: jobmanager.Config{Enumerators: brokenEnumerator{}}, want: []string{"source", "no such directory"}, code: errs.CodeSource},
+		}}}, cfg: jobmanager.Config{Enumerators: &brokenEnumerator{}}, want: []string{"source", "no such directory"}, code: errs.CodeSource},
 		{name: "the client does not take rows", scripts: []script{sides}, cfg: jobmanager.Config{Sides: &slowSink{rows: map[ids.TaskID][]string{}, fail: boom}},
 			want: []string{"boom", "client"}, code: errs.CodeSink},
 		{name: "a task never stops", scripts: []script{failing(boom), {body: func(context.Context, *fakeTask) error {
@@ -354,9 +378,9 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-type brokenEnumerator struct{}
+type brokenEnumerator struct{ numbered }
 
-func (brokenEnumerator) Next(context.Context, ids.VertexID, int32, int) (rpc.Split, bool, bool, time.Duration, error) {
+func (*brokenEnumerator) Next(context.Context, ids.VertexID, int32, int) (rpc.Split, bool, bool, time.Duration, error) {
 	return rpc.Split{}, false, false, 0, errors.New("no such directory")
 }
 

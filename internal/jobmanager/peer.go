@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/weir-stream/weir/internal/checkpoint"
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/events"
 	"github.com/weir-stream/weir/internal/ids"
@@ -126,6 +127,20 @@ func (m *Master) lose(p *peer, cause *errs.Error) {
 	m.step(jobfsm.WorkerLost{Worker: p.worker, Cause: cause})
 }
 
+// dropExited forgets the connection of a process that has ended, so that one that replaces it may come. What the connection
+// still holds could change nothing.
+func (m *Master) dropExited(w ids.WorkerID, cause *errs.Error) {
+	p := m.workers[w]
+	if p == nil || m.end != nil || m.cfg.Restart == nil || m.phase == jobfsm.Finishing {
+		return
+	}
+	delete(m.peers, p)
+	delete(m.workers, w)
+	m.figures.setWorkers(len(m.workers))
+	m.background.Go(func() { p.conn.Close() })
+	m.tellLost(p, cause)
+}
+
 // lookForSilence is called twice in each heartbeat timeout: who was silent between three looks is lost.
 func (m *Master) lookForSilence() {
 	for _, p := range m.workers {
@@ -215,6 +230,8 @@ func (m *Master) onReport(p *peer, body rpc.Body) {
 		if m.admits(p, b.Source) {
 			m.align.progress(b)
 		}
+	case *rpc.CheckpointAck, *rpc.CheckpointDecline, *rpc.TaskDrained:
+		m.onCheckpointReport(p, body)
 	case *rpc.TaskStacks:
 		m.tellStuck(b)
 		if m.cfg.Stuck != nil {
@@ -222,6 +239,27 @@ func (m *Master) onReport(p *peer, body rpc.Body) {
 		}
 	default:
 		m.cfg.Log.Warn("a message that a master does not expect", "worker", p.worker, "type", fmt.Sprintf("%T", b))
+	}
+}
+
+// onCheckpointReport hands what tasks say of checkpoints to the coordinator.
+func (m *Master) onCheckpointReport(p *peer, body rpc.Body) {
+	if m.ckpt == nil {
+		return
+	}
+	switch b := body.(type) {
+	case *rpc.CheckpointAck:
+		if m.admits(p, rpc.OpRef{Task: b.Task}) {
+			m.ckpt.onAck(b)
+		}
+	case *rpc.CheckpointDecline:
+		if m.admits(p, rpc.OpRef{Task: b.Task}) {
+			m.ckpt.onDecline(b)
+		}
+	case *rpc.TaskDrained:
+		if m.admits(p, rpc.OpRef{Task: b.Task}) {
+			m.ckpt.step(checkpoint.Drained{Task: b.Task})
+		}
 	}
 }
 
@@ -247,6 +285,9 @@ func (m *Master) onTaskPhase(p *peer, b *rpc.TaskPhase) {
 	m.tellTask(p.worker, b.Task, before, b.Phase.String(), e.Cause)
 	if b.Phase.Ended() {
 		m.align.end(int32(b.Task.Vertex), b.Task.Subtask)
+	}
+	if b.Phase == rpc.PhaseFinished && m.ckpt != nil {
+		m.ckpt.step(checkpoint.Finished{Task: b.Task})
 	}
 	m.step(e)
 }

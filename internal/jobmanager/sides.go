@@ -12,6 +12,9 @@ import (
 // (taskmanager.SideWindow is not larger), the master only checks.
 const sideWindowMax = 64
 
+// sideGenerationsMax is how many generations may leave a full window each before the client takes any of it.
+const sideGenerationsMax = 16
+
 // sides brings side rows to the client: a queue and a goroutine for each operator, so that a client who lets one operator
 // wait does not hold up another. Everything here belongs to the master's goroutine but run.
 type sides struct {
@@ -44,9 +47,9 @@ func (m *Master) onSide(from ids.WorkerID, b *rpc.Side) {
 	key := sourceKey{int32(b.Source.Task.Vertex), b.Source.Op}
 	queue := m.sides.queues[key]
 	if queue == nil {
-		queue = make(chan sideItem, sideWindowMax*len(m.job.Placement[key.vertex]))
+		queue = make(chan sideItem, sideGenerationsMax*sideWindowMax*len(m.job.Placement[key.vertex]))
 		m.sides.queues[key] = queue
-		m.foreign.Go(func() { m.runSide(m.serving, queue) })
+		m.foreign.Go(func() { m.runSide(m.sideLife, queue) })
 	}
 	select {
 	case queue <- sideItem{from, b}:
@@ -81,9 +84,11 @@ func (m *Master) sideTaken(it sideItem, err error) {
 	if err != nil {
 		if errs.CodeOf(err) == "" { // else it says enough
 			key := sourceKey{int32(it.side.Source.Task.Vertex), it.side.Source.Op}
-			err = errs.Wrap(err, errs.CodeSink, errs.ClassFailTask, m.job.operatorName(key), "the client does not take its rows")
+			err = errs.Wrap(err, errs.CodeSink, errs.ClassFailJob, m.job.operatorName(key), "the client does not take its rows")
 		}
-		m.fail(err)
+		e := *rpc.FailureOf(err)
+		e.Class = max(e.Class, errs.ClassFailJob) // the client would be given the same rows again
+		m.fail(&e)
 		return
 	}
 	m.send(it.from, &rpc.SideAck{Source: it.side.Source, Seq: it.side.Seq})

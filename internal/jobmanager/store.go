@@ -78,6 +78,8 @@ type EnumeratorState struct {
 
 // Published is a manifest that is durable.
 type Published struct {
+	// Epoch is set by the master.
+	Epoch ids.Epoch
 	// Path is where it is, for people.
 	Path string
 	// Size is the bytes of all that it lists.

@@ -11,6 +11,7 @@ import (
 type Deployment struct {
 	Job        ids.JobID
 	Generation ids.Generation
+	Term       ids.Term
 	// Deploy is the master's message; it must not be changed.
 	Deploy *rpc.Deploy
 	// Tasks are the tasks of this worker, by vertex, then subtask. It may be empty.
@@ -19,15 +20,15 @@ type Deployment struct {
 
 // Launcher builds tasks out of the graph that this process has built itself. The composition root implements it.
 type Launcher interface {
-	// Launch builds all tasks of a deployment up to the point where Start makes them run: operators are opened by the tasks
-	// later, but everything that peers connect to is there when Launch returns. It runs on a goroutine of its own and may
-	// block; ctx ends when the deployment is cancelled meanwhile. If it returns an error it has cleaned up, and nothing of
-	// the deployment runs.
+	// Launch builds all tasks of a deployment, opens their operators and loads their state, up to the point where Start makes
+	// them run: what is refused is refused before any task of the job runs. Everything that peers connect to is there when
+	// Launch returns. It runs on a goroutine of its own and may block; ctx ends when the deployment is cancelled meanwhile. If
+	// it returns an error it has cleaned up, and nothing of the deployment runs.
 	Launch(ctx context.Context, d Deployment, r Reporter) (Running, error)
 }
 
 // Running is a deployment that has been launched. Its methods are called by one goroutine, one at a time, and must not
-// block. AssignSplits and AlignTo may come before Start, and none of them comes after Cancel, except Metrics.
+// block. AssignSplits, AlignTo and Checkpoint may come before Start, and none of them comes after Cancel, except Metrics.
 type Running interface {
 	// Start lets the tasks run. It is called at most once.
 	Start()
@@ -35,6 +36,8 @@ type Running interface {
 	AssignSplits(a *rpc.SplitAssign)
 	// AlignTo limits how far the splits of a source may go, in all of this worker's subtasks of it.
 	AlignTo(a *rpc.AlignTo)
+	// Checkpoint hands the tasks what the master says of an epoch: rpc.CheckpointTrigger, CheckpointAbort, CheckpointComplete.
+	Checkpoint(b rpc.Body)
 	// Cancel makes every task stop soon. It may be called before Start, and is called at most once.
 	Cancel(cause error)
 	// Done is closed when every task has ended, its final phase has been reported and everything is cleaned up.
@@ -59,6 +62,9 @@ type Reporter interface {
 	// of one task. One goroutine at a time may call it for one operator of a task. It takes payload over. The error is
 	// that of ctx, or says that the worker is ending.
 	Side(ctx context.Context, op rpc.OpRef, payload []byte) error
+	// Checkpoint reports what a task has to say of an epoch: rpc.CheckpointAck, CheckpointDecline or TaskDrained. It does not
+	// block. Nothing is sent after the deployment's end.
+	Checkpoint(b rpc.Body)
 }
 
 // SideWindow is how many payloads of one operator of one task may be under way to the client.

@@ -82,6 +82,16 @@ func (r *reporter) Progress(p rpc.SourceProgress) {
 	_ = r.outbox.PutLatest(p.Source, m)
 }
 
+// Checkpoint implements Reporter.
+func (r *reporter) Checkpoint(b rpc.Body) {
+	r.mu.Lock()
+	late := r.mu.closed
+	r.mu.Unlock()
+	if !late {
+		r.put(b)
+	}
+}
+
 // Side implements Reporter.
 func (r *reporter) Side(ctx context.Context, op rpc.OpRef, payload []byte) error {
 	r.mu.Lock()

@@ -85,8 +85,9 @@ type worker struct {
 	running  Running
 	launched chan launchResult // nil unless a launch is under way
 	stopTask context.CancelFunc
-	cause    error       // why the deployment is cancelled; nil as long as it is not
-	stop     clock.Timer // runs out when cancelled tasks take too long; nil if not set
+	cause    error        // why the deployment is cancelled; nil as long as it is not
+	next     *rpc.Message // a deployment that waits for the end of this one, which the master knows to have ended
+	stop     clock.Timer  // runs out when cancelled tasks take too long; nil if not set
 
 	ending bool  // Run returns as soon as nothing runs
 	result error // what it returns then
@@ -171,6 +172,10 @@ func (w *worker) loop(ctx context.Context, in <-chan received, sent <-chan error
 			w.onLaunched(l)
 		case <-done:
 			w.onDone()
+			if m := w.next; m != nil {
+				w.next = nil
+				w.deploy(ctx, *m, m.Body.(*rpc.Deploy))
+			}
 		case <-stop:
 			w.onStuck()
 		case <-heartbeat.C():
@@ -265,6 +270,10 @@ func (w *worker) handle(ctx context.Context, m rpc.Message) {
 		if w.usable() {
 			w.running.AlignTo(b)
 		}
+	case *rpc.CheckpointTrigger, *rpc.CheckpointAbort, *rpc.CheckpointComplete:
+		if w.usable() {
+			w.running.Checkpoint(b)
+		}
 	default:
 		w.cfg.Log.Warn("a message that a worker does not expect", "type", fmt.Sprintf("%T", m.Body))
 	}
@@ -275,6 +284,10 @@ func (w *worker) usable() bool { return w.running != nil && w.cause == nil }
 
 func (w *worker) deploy(ctx context.Context, m rpc.Message, d *rpc.Deploy) {
 	if w.ending {
+		return
+	}
+	if w.running != nil && m.Generation > w.envelope.Generation && m.Term >= w.envelope.Term && len(w.report.missing(w.tasks)) == 0 {
+		w.next = &m // all tasks have ended, and what is left of them will be gone at once
 		return
 	}
 	if w.running != nil || w.launched != nil || m.Generation < w.envelope.Generation || m.Term < w.envelope.Term {
@@ -292,7 +305,7 @@ func (w *worker) deploy(ctx context.Context, m rpc.Message, d *rpc.Deploy) {
 	w.stopTask = cancel
 	launched := make(chan launchResult, 1)
 	w.launched = launched
-	dep := Deployment{Job: m.Job, Generation: m.Generation, Deploy: d, Tasks: w.tasks}
+	dep := Deployment{Job: m.Job, Generation: m.Generation, Term: m.Term, Deploy: d, Tasks: w.tasks}
 	go func() {
 		running, err := w.cfg.Launcher.Launch(launchCtx, dep, w.report)
 		launched <- launchResult{running, err}

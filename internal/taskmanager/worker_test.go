@@ -99,6 +99,7 @@ type silent struct {
 func (s *silent) Start()                        { s.started++ }
 func (s *silent) AssignSplits(*rpc.SplitAssign) {}
 func (s *silent) AlignTo(*rpc.AlignTo)          {}
+func (s *silent) Checkpoint(rpc.Body)           {}
 func (s *silent) Cancel(error) {
 	s.canceled++
 	close(s.done)

@@ -1,0 +1,189 @@
+package jobmanager
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/weir-stream/weir/internal/checkpoint"
+	"github.com/weir-stream/weir/internal/clock"
+	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/events"
+	"github.com/weir-stream/weir/internal/ids"
+	"github.com/weir-stream/weir/internal/jobfsm"
+	"github.com/weir-stream/weir/internal/restart"
+	"github.com/weir-stream/weir/internal/rpc"
+)
+
+// restarts is what the master knows of the generation that is to come. It belongs to the goroutine of Run.
+type restarts struct {
+	repeats  restart.Repeats
+	delay    clock.Timer // nil if it has passed
+	from     Restored    // what the present generation started from
+	next     Restored    // what the next one starts from, if that is known
+	known    bool
+	wanted   bool // it is to be found out: no task runs
+	restores int  // counts the askings for it; the last one counts
+}
+
+// nextGeneration is the generation that is deployed next.
+func (m *Master) nextGeneration() ids.Generation {
+	g := m.job.Generation
+	if m.deployed {
+		g++
+	}
+	return g
+}
+
+// askRestart answers the machine: all tasks have ended because of cause.
+func (m *Master) askRestart(cause *errs.Error) {
+	if e := m.repeats.Failed(cause, m.from.Epoch); e != nil {
+		m.step(jobfsm.Decided{Cause: e})
+		return
+	}
+	delay, ok, why := m.cfg.Restart.Failed(m.cfg.Clock.Since(m.began))
+	if !ok {
+		m.step(jobfsm.Decided{Cause: &errs.Error{Code: cause.Code, Class: cause.Class, Op: cause.Op, Err: cause.Err,
+			Msg: fmt.Sprintf("%s (the job is not restarted: %s)", cause.Msg, why)}})
+		return
+	}
+	n := m.figures.restart(m.cfg.Clock.Now())
+	m.cfg.Events.JobRestart(events.JobRestart{Job: m.job.ID, Number: n, Cause: cause, Delay: delay})
+	m.setDelay(delay)
+	m.step(jobfsm.Decided{Restart: true})
+	if !m.known {
+		m.prepare()
+	}
+	m.goOn()
+}
+
+func (m *Master) setDelay(d time.Duration) {
+	m.stopDelay()
+	if d <= 0 {
+		return
+	}
+	var t clock.Timer
+	t = m.cfg.Clock.AfterFunc(d, func() {
+		m.post(func() {
+			if m.delay == t {
+				m.delay = nil
+				m.goOn()
+			}
+		})
+	})
+	m.delay = t
+}
+
+func (m *Master) stopDelay() {
+	if m.delay != nil {
+		m.delay.Stop()
+		m.delay = nil
+	}
+}
+
+// prepare finds out what the next generation starts from. No task runs.
+func (m *Master) prepare() {
+	m.wanted = true
+	if m.ckpt != nil {
+		m.ckpt.prepare()
+		return
+	}
+	if !m.deployed { // the enumerators have not been asked for anything
+		m.onRestored(Restored{})
+		return
+	}
+	was, ctx := m.dispensers(), m.life
+	m.background.Go(func() {
+		err := m.resetEnumerators(ctx, was, nil)
+		m.post(func() {
+			if err != nil {
+				m.fail(err)
+				return
+			}
+			m.onRestored(Restored{})
+		})
+	})
+}
+
+// onRestored takes what the next generation starts from.
+func (m *Master) onRestored(r Restored) {
+	m.next, m.known, m.wanted = r, true, false
+	m.goOn()
+}
+
+// goOn tells the machine when nothing but workers is awaited.
+func (m *Master) goOn() {
+	if m.known && m.delay == nil && (m.phase == jobfsm.Deploying && !m.deployed || m.phase == jobfsm.Restarting) {
+		m.step(jobfsm.Ready{})
+	}
+}
+
+// beginGeneration makes everything new for the generation that is about to be deployed.
+func (m *Master) beginGeneration() {
+	m.job.Generation = m.nextGeneration()
+	m.deployed = true
+	m.from, m.known = m.next, false
+	if m.machine.Attempt() == 0 {
+		m.makeDispensers()
+		return
+	}
+	m.stopServing()
+	m.serving, m.stopServing = context.WithCancel(m.sideLife)
+	m.makeDispensers()
+	m.align = newAligner(&m.job)
+	m.figures.begin(m.machine.Attempt(), m.job.tasks())
+}
+
+// runs says that all tasks of a generation run.
+func (m *Master) runs() {
+	m.figures.runs(m.from.Epoch, m.cfg.Clock.Now())
+	m.assignRestored()
+	m.startSplits(m.serving)
+	if m.ckpt != nil {
+		m.ckpt.started()
+	}
+}
+
+// liveTasks lists the tasks of the present generation with those that they read from.
+func (m *Master) liveTasks() []checkpoint.Task {
+	var out []checkpoint.Task
+	for _, t := range m.job.tasks() {
+		id := t.Task
+		ct := checkpoint.Task{}
+		if m.job.Upstream != nil {
+			for _, up := range m.job.Upstream(id) {
+				up.Attempt = m.machine.Attempt()
+				ct.Upstream = append(ct.Upstream, up)
+			}
+		}
+		id.Attempt = m.machine.Attempt()
+		ct.ID = id
+		out = append(out, ct)
+	}
+	return out
+}
+
+// names are those of tasks, for people.
+func (j *Job) names(tasks []ids.TaskID) (out []string) {
+	for _, t := range tasks {
+		out = append(out, fmt.Sprintf("%s (%d/%d)", j.operatorName(sourceKey{vertex: int32(t.Vertex)}), t.Subtask+1, len(j.Placement[t.Vertex])))
+	}
+	return out
+}
+
+// sendTasks sends each worker a message about those of the tasks that it runs, and returns who was told.
+func (m *Master) sendTasks(tasks []ids.TaskID, body func(tasks []ids.TaskID) rpc.Body) map[ids.WorkerID]bool {
+	by := map[ids.WorkerID][]ids.TaskID{}
+	for _, t := range tasks {
+		w := m.job.Workers[m.job.Placement[t.Vertex][t.Subtask]]
+		by[w] = append(by[w], t)
+	}
+	told := map[ids.WorkerID]bool{}
+	for _, w := range m.job.Workers {
+		if len(by[w]) > 0 {
+			told[w] = true
+			m.send(w, body(by[w]))
+		}
+	}
+	return told
+}
