@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -46,8 +47,9 @@ type Config struct {
 	// Stdout and Stderr receive what the workers print, whole lines with the worker's name before each.
 	Stdout, Stderr io.Writer
 	Clock          clock.Clock
-	// Exited is told of the end of each process, once, at once. The error is never nil: also an exit with status 0 is one
-	// that the job may not have expected. The call may block; it runs on a goroutine of its own that Close does not wait for.
+	// Exited is told of the end of each process, once, at once, and before the process of the same name that replaces it is
+	// started. The error is never nil: also an exit with status 0 is one that the job may not have expected. The call may
+	// block; it runs on a goroutine of its own that Close does not wait for.
 	Exited func(worker ids.WorkerID, how error)
 
 	noDeathSignal bool // for tests: the other ways must do
@@ -55,11 +57,17 @@ type Config struct {
 
 // Fleet is a set of worker processes.
 type Fleet struct {
-	cfg      Config
-	children []*child
-	relays   [2]*relay
-	all      sync.WaitGroup // all goroutines of the fleet
-	release  chan struct{}  // closed when all children are gone
+	cfg     Config
+	relays  [2]*relay
+	all     sync.WaitGroup    // all goroutines of the fleet
+	again   chan ids.WorkerID // workers to be started on the thread that starts them
+	closing chan struct{}     // closed when Close is called
+	release chan struct{}     // closed when all children are gone
+	mu      struct {
+		xsync.Mutex
+		closing  bool
+		children []*child // of one name, the last is the present one
+	}
 }
 
 // child is one worker process.
@@ -68,6 +76,7 @@ type child struct {
 	cmd    *exec.Cmd
 	parent *os.File // the end of the secret's pipe that we hold
 	gone   chan struct{}
+	told   chan struct{} // closed when Exited has returned
 	mu     struct {
 		xsync.Mutex
 		killed string // why we have killed it, "" if we have not
@@ -77,7 +86,7 @@ type child struct {
 // Start starts the workers. If one cannot be started, those that were are killed.
 func Start(cfg Config) (*Fleet, error) {
 	out := &relay{to: cfg.Stdout}
-	f := &Fleet{cfg: cfg, relays: [2]*relay{out, {to: cfg.Stderr}}, release: make(chan struct{})}
+	f := &Fleet{cfg: cfg, relays: [2]*relay{out, {to: cfg.Stderr}}, again: make(chan ids.WorkerID), closing: make(chan struct{}), release: make(chan struct{})}
 	if sameWriter(cfg.Stdout, cfg.Stderr) {
 		f.relays[1] = out // one lock for one writer
 	}
@@ -88,8 +97,13 @@ func Start(cfg Config) (*Fleet, error) {
 		defer runtime.UnlockOSThread()
 		err := f.startAll()
 		started <- err
-		if err == nil {
-			<-f.release
+		for err == nil {
+			select {
+			case w := <-f.again:
+				f.restart(w)
+			case <-f.release:
+				return
+			}
 		}
 	})
 	if err := <-started; err != nil {
@@ -106,6 +120,37 @@ func (f *Fleet) startAll() error {
 		}
 	}
 	return nil
+}
+
+// restart starts a worker in the place of one that is gone.
+func (f *Fleet) restart(w ids.WorkerID) {
+	if err := f.start(w); err != nil && f.cfg.Exited != nil {
+		go f.cfg.Exited(w, errs.Wrap(err, errs.CodeWorkerLost, errs.ClassFailTask, "worker "+string(w), "its process cannot be started again"))
+	}
+}
+
+// Replace starts another process in the place of a worker's, as soon as that is gone; it is killed if it is not. It does not
+// block; what goes wrong is told as the exit of the worker. After Close it does nothing.
+func (f *Fleet) Replace(worker ids.WorkerID) {
+	c := f.child(worker)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c == nil || f.mu.closing {
+		return
+	}
+	f.all.Go(func() {
+		c.kill("another process takes its place")
+		<-c.gone
+		select {
+		case <-c.told:
+		case <-f.closing:
+			return
+		}
+		select {
+		case f.again <- worker:
+		case <-f.closing:
+		}
+	})
 }
 
 // start starts one worker and the goroutines that look after it.
@@ -130,7 +175,12 @@ func (f *Fleet) start(w ids.WorkerID) (err error) {
 	secretR, secretW := pipe()
 	outR, outW := pipe()
 	errR, errW := pipe()
-	c := &child{worker: w, parent: secretW, gone: make(chan struct{})}
+	c := &child{worker: w, parent: secretW, gone: make(chan struct{}), told: make(chan struct{})}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err == nil && f.mu.closing {
+		err = errs.New(errs.CodeCanceled, errs.ClassCanceled, "", "the job has ended")
+	}
 	if err == nil {
 		c.cmd = exec.Command(f.cfg.Executable, f.cfg.Args...)
 		c.cmd.Env = append(withoutWorkerEnv(f.cfg.Environ), envWorker+"="+string(w), envControl+"="+f.cfg.ControlAddr, fmt.Sprintf("%s=%d", envSecret, secretFD))
@@ -148,7 +198,7 @@ func (f *Fleet) start(w ids.WorkerID) (err error) {
 	secretR.Close()
 	outW.Close()
 	errW.Close()
-	f.children = append(f.children, c)
+	f.mu.children = append(f.mu.children, c)
 	// A pipe holds the secret many times over, so this does not block; if the child is dead, its exit says more than EPIPE.
 	_, _ = secretW.Write(append(secret, '\n'))
 	f.watch(c, outR, errR)
@@ -167,9 +217,12 @@ func (f *Fleet) watch(c *child, outR, errR *os.File) {
 		how := c.exit(state, err)
 		close(c.gone)
 		c.parent.Close()
-		if f.cfg.Exited != nil {
-			go f.cfg.Exited(c.worker, how)
-		}
+		go func() {
+			if f.cfg.Exited != nil {
+				f.cfg.Exited(c.worker, how)
+			}
+			close(c.told)
+		}()
 		cut := f.cfg.Clock.AfterFunc(outputTimeout, func() {
 			outR.Close()
 			errR.Close()
@@ -226,7 +279,9 @@ func (f *Fleet) PID(worker ids.WorkerID) int {
 }
 
 func (f *Fleet) child(worker ids.WorkerID) *child {
-	for _, c := range f.children {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range slices.Backward(f.mu.children) {
 		if c.worker == worker {
 			return c
 		}
@@ -253,10 +308,17 @@ func (c *child) kill(reason string) {
 // Close waits for the workers to exit by themselves, for as long as patience, then kills those that are left, and returns
 // when all are gone and what they printed has been written.
 func (f *Fleet) Close(patience time.Duration) {
+	f.mu.Lock()
+	if !f.mu.closing {
+		f.mu.closing = true
+		close(f.closing)
+	}
+	children := slices.Clone(f.mu.children)
+	f.mu.Unlock()
 	timer := f.cfg.Clock.NewTimer(patience)
 	defer timer.Stop()
 	waiting := timer.C()
-	for _, c := range f.children {
+	for _, c := range children {
 		select {
 		case <-c.gone:
 			continue
