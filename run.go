@@ -2,6 +2,7 @@ package weir
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -105,7 +106,8 @@ func (e *Env) ended(r *app.Result) {
 }
 
 func (e *Env) world() app.World {
-	return app.World{Clock: clock.Real{}, FS: app.Files(fs.Real{}), Log: slog.Default(), Events: events.Log(slog.Default()), Network: netx.Real{}, Host: proc.Self().Host}
+	return app.World{Clock: clock.Real{}, FS: app.Files(fs.Real{}), Log: slog.Default(), Events: events.Log(slog.Default()), Network: netx.Real{}, Host: proc.Self().Host,
+		Disk: fs.Real{}, Rand: rand.Reader}
 }
 
 // Collect runs the job of the stream's environment and yields the stream's rows as they come, in no particular order. The

@@ -199,6 +199,9 @@ func (h *ByHand) RequestSplit(op rpc.OpRef) { h.wanted = append(h.wanted, op) }
 // Progress implements taskmanager.Reporter.
 func (h *ByHand) Progress(rpc.SourceProgress) {}
 
+// Checkpoint implements taskmanager.Reporter.
+func (h *ByHand) Checkpoint(rpc.Body) {}
+
 // Side implements taskmanager.Reporter.
 func (h *ByHand) Side(ctx context.Context, op rpc.OpRef, payload []byte) error {
 	return h.sides.Rows(ctx, op, payload)

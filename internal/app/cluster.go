@@ -13,6 +13,7 @@ import (
 	"github.com/weir-stream/weir/internal/ids"
 	"github.com/weir-stream/weir/internal/netx"
 	"github.com/weir-stream/weir/internal/rpc"
+	"github.com/weir-stream/weir/internal/storage"
 	"github.com/weir-stream/weir/internal/taskmanager"
 )
 
@@ -51,6 +52,13 @@ func RunWorkers(ctx context.Context, w World, plan *Plan, p Processes, opt RunOp
 		return nil, err
 	}
 	defer run.close()
+	if plan.Config.Get(config.CheckpointDir) == "" && takesCheckpoints(plan.Config) {
+		return nil, errs.New(errs.CodeConfigInvalid, errs.ClassUser, config.CheckpointDir.Key(),
+			"checkpoints of worker processes need a directory that all of them reach: set %s (or --checkpoint-dir), or leave out --workers to keep checkpoints in memory", config.CheckpointDir.Key())
+	}
+	if run.saving, err = newSaving(w, plan.Config, storage.WriterName(0, 0, run.nonce)); err != nil {
+		return nil, err
+	}
 	seen, err := observe(ctx, w, plan, "", plan.Config.Get(config.MetricsAddress))
 	if err != nil {
 		return nil, err
@@ -70,7 +78,10 @@ func RunWorkers(ctx context.Context, w World, plan *Plan, p Processes, opt RunOp
 		return nil, err
 	}
 	var fleet *deploy.Fleet
-	run.start(secret, func(w ids.WorkerID, reason string) { fleet.Kill(w, reason) })
+	// The fleet is there before the master runs.
+	if err := run.start(secret, func(w ids.WorkerID, reason string) { fleet.Kill(w, reason) }, func(w ids.WorkerID) { fleet.Replace(w) }); err != nil {
+		return nil, err
+	}
 	run.reportJob(seen)
 	fleet, err = deploy.Start(deploy.Config{Executable: p.Executable, Args: p.Args, Environ: p.Environ, Workers: workers,
 		ControlAddr: listener.Addr(), Authority: authority, Stdout: p.Stdout, Stderr: p.Stderr, Clock: w.Clock, Exited: run.exited})
@@ -127,7 +138,11 @@ func RunWorker(ctx context.Context, w World, plan *Plan, child *deploy.Child, p 
 		return err
 	}
 	defer seen.close()
-	l := &launcher{world: w, plan: plan, metrics: seen.worker, data: &dataPlane{network: p.Network, listener: listener, rand: p.Rand}}
+	saves, err := newSaving(w, plan.Config, storage.WriterName(0, 0, w.nonce()))
+	if err != nil {
+		return err
+	}
+	l := &launcher{world: w, plan: plan, metrics: seen.worker, saving: saves, data: newDataPlane(ctx, p, listener)}
 	cfg := workerConfig(child.Worker, w, plan, l)
 	cfg.PID, cfg.DataAddr = pid, listener.Addr().String()
 	cfg.OnStuck = func(tasks []ids.TaskID, _ string) {

@@ -29,8 +29,9 @@ type sourceKey struct {
 // enumerator makes the connector's enumerator at the first request, so that its errors fail the job and not its start.
 type enumerator struct {
 	name  string
-	make  func() (connector.Enumerator, error)
+	make  func(restored []byte) (connector.Enumerator, error)
 	inner connector.Enumerator
+	state []byte // that it begins from
 }
 
 // newEnumerators returns the enumerators of the plan's sources. ctx ends with the job.
@@ -50,9 +51,9 @@ func newEnumerators(ctx context.Context, w World, job *graph.JobGraph) (*enumera
 			s.Group = "source " + n.Label()
 		}
 		all.list = append(all.list, s)
-		all.byOp[sourceKey{v.ID, 0}] = &enumerator{name: n.Label(), make: func() (connector.Enumerator, error) {
+		all.byOp[sourceKey{v.ID, 0}] = &enumerator{name: n.Label(), make: func(restored []byte) (connector.Enumerator, error) {
 			return d.Enumerator(connector.EnumeratorContext{Ctx: ctx, Parallelism: v.Parallelism, FS: w.FS, Now: w.Clock.Now,
-				Log: w.Log.With("operator", n.Label())}, nil)
+				Log: w.Log.With("operator", n.Label())}, restored)
 		}}
 	}
 	return all, nil
@@ -74,16 +75,60 @@ func (e *enumerator) next(subtask int) (s connector.Split, ok, done bool, wait t
 			err = errs.New(errs.CodeUserPanic, errs.ClassFailJob, e.name, "the enumerator panicked: %v", p)
 		}
 	}()
-	if e.inner == nil {
-		if e.inner, err = e.make(); err != nil {
-			return s, false, false, 0, e.failed(err)
-		}
-		if e.inner == nil {
-			return s, false, false, 0, errs.New(errs.CodeSource, errs.ClassFailJob, e.name, "the source has returned no enumerator and no error")
-		}
+	if err := e.begin(); err != nil {
+		return s, false, false, 0, err
 	}
 	s, ok, done, wait, err = e.inner.Next(subtask)
 	return s, ok, done, wait, e.failed(err)
+}
+
+func (e *enumerator) begin() (err error) {
+	if e.inner != nil {
+		return nil
+	}
+	if e.inner, err = e.make(e.state); err != nil {
+		return e.failed(err)
+	}
+	if e.inner == nil {
+		return errs.New(errs.CodeSource, errs.ClassFailJob, e.name, "the source has returned no enumerator and no error")
+	}
+	return nil
+}
+
+// Snapshot implements jobmanager.Enumerators.
+func (e *enumerators) Snapshot(_ context.Context, vertex ids.VertexID, op int32) (state []byte, err error) {
+	en := e.byOp[sourceKey{vertex, op}]
+	if en == nil {
+		return nil, errs.New(errs.CodeBug, errs.ClassBug, vertex.String(), "a source without an enumerator")
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = errs.New(errs.CodeUserPanic, errs.ClassFailJob, en.name, "the enumerator panicked when its state was taken: %v", p)
+		}
+	}()
+	if err := en.begin(); err != nil {
+		return nil, err
+	}
+	state, err = en.inner.Snapshot()
+	return state, en.failed(err)
+}
+
+// Reset implements jobmanager.Enumerators.
+func (e *enumerators) Reset(_ context.Context, states []jobmanager.EnumeratorState) error {
+	for key, en := range e.byOp {
+		if en.inner != nil {
+			if err := en.close(); err != nil {
+				e.log.Warn("the enumerator could not be closed", "source", en.name, "err", err)
+			}
+		}
+		en.inner, en.state = nil, nil
+		for _, s := range states {
+			if s.Vertex == key.vertex && s.Op == key.op {
+				en.state = s.State
+			}
+		}
+	}
+	return nil
 }
 
 func (e *enumerator) failed(err error) error {

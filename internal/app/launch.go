@@ -26,6 +26,8 @@ type launcher struct {
 	data  *dataPlane // nil in the embedded cluster
 	// metrics is the worker's group; nil if nothing is reported.
 	metrics *metrics.Group
+	// saving is where checkpoints are; nil if none are taken.
+	saving *saving
 	// depth is how many batches a channel holds; 0 is the default.
 	depth int
 	// onSide is HandOptions.OnSide.
@@ -46,6 +48,10 @@ func (l *launcher) Launch(ctx context.Context, d taskmanager.Deployment, r taskm
 	if err := b.checkPlacement(); err != nil {
 		return nil, err
 	}
+	// What the tasks read their state with lives as long as the tasks.
+	if b.running.state, err = l.newTaskStates(b.running.ctx, d); err != nil {
+		return nil, err
+	}
 	b.makeInboxes()
 	if l.data != nil && len(d.Deploy.Workers) > 1 {
 		if b.mesh, err = newMesh(ctx, l.world.Clock, l.data, d); err != nil {
@@ -64,6 +70,10 @@ func (l *launcher) Launch(ctx context.Context, d taskmanager.Deployment, r taskm
 		for _, t := range b.running.tasks {
 			l.onTask(func(err error) bool { return t.task.Post(func() error { return err }) })
 		}
+	}
+	if err := b.running.open(ctx); err != nil {
+		b.release(err)
+		return nil, err
 	}
 	return b.running, nil
 }
@@ -111,6 +121,8 @@ func (b *builder) makeInboxes() {
 
 // release undoes a launch that came to nothing.
 func (b *builder) release(err error) {
+	b.running.cancel()
+	b.running.state.close()
 	b.mesh.abort(err)
 	for _, in := range b.inboxes {
 		_ = in.Close()

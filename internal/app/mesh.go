@@ -16,11 +16,35 @@ import (
 // meshTimeout bounds how long a worker waits for the connections to its peers.
 const meshTimeout = 30 * time.Second
 
-// dataPlane is what a worker process has for connections to its peers.
+// dataPlane is what a worker process has for connections to its peers, over all deployments.
 type dataPlane struct {
 	network  netx.Network
 	listener netx.Listener
 	rand     io.Reader
+	// conns are those that peers have opened; each deployment takes those that are meant for it. One may come before the
+	// deployment that it belongs to.
+	conns chan netx.Conn
+}
+
+// newDataPlane takes connections until ctx ends.
+func newDataPlane(ctx context.Context, p Processes, l netx.Listener) *dataPlane {
+	d := &dataPlane{network: p.Network, listener: l, rand: p.Rand, conns: make(chan netx.Conn)}
+	go func() {
+		defer close(d.conns)
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			select {
+			case d.conns <- conn:
+			case <-ctx.Done():
+				conn.Close()
+				return
+			}
+		}
+	}()
+	return d
 }
 
 // mesh is the links of one worker to all the others, by their index.
@@ -98,10 +122,9 @@ func newLink(ctx context.Context, conn netx.Conn, cfg exchange.LinkConfig) (*exc
 	return exchange.NewLink(conn, cfg)
 }
 
-// acceptPeers takes the connections of all workers with a lower index. Connections of others are dropped by the handshake.
+// acceptPeers takes the connections of all workers with a lower index. Connections of others, also of the same workers for an
+// earlier deployment, are dropped by the handshake; none of them holds up another.
 func acceptPeers(ctx context.Context, plane *dataPlane, cfg exchange.LinkConfig, self int, d taskmanager.Deployment, results chan<- connected) {
-	stop := context.AfterFunc(ctx, func() { plane.listener.Close() })
-	defer stop()
 	index := map[string]int{}
 	for i, w := range d.Deploy.Workers[:self] {
 		index[string(w.Worker)] = i
@@ -112,18 +135,36 @@ func acceptPeers(ctx context.Context, plane *dataPlane, cfg exchange.LinkConfig,
 		}
 		return nil
 	}
+	var under sync.WaitGroup
+	links := make(chan *exchange.Link)
+	ctx, stop := context.WithCancel(ctx)
+	defer under.Wait()
+	defer stop()
 	for left := self; left > 0; {
-		conn, err := plane.listener.Accept()
-		if err != nil {
-			results <- connected{err: errs.Wrap(err, errs.CodePeerLost, errs.ClassFailTask, "worker "+cfg.Self.Name, "no more data connections can be taken")}
+		select {
+		case conn, ok := <-plane.conns:
+			if !ok {
+				results <- connected{err: errs.New(errs.CodePeerLost, errs.ClassFailTask, "worker "+cfg.Self.Name, "no more data connections can be taken")}
+				return
+			}
+			under.Go(func() {
+				link, err := newLink(ctx, conn, cfg)
+				if err != nil {
+					conn.Close() // somebody else, or a peer that will say itself what went wrong
+					return
+				}
+				select {
+				case links <- link:
+				case <-ctx.Done():
+					link.Abort(errs.Canceled)
+				}
+			})
+		case link := <-links:
+			left--
+			results <- connected{at: index[link.Peer().Name], link: link}
+		case <-ctx.Done():
 			return
 		}
-		link, err := newLink(ctx, conn, cfg)
-		if err != nil {
-			continue // somebody else, or a peer that will say itself what went wrong
-		}
-		left--
-		results <- connected{at: index[link.Peer().Name], link: link}
 	}
 }
 

@@ -2,7 +2,9 @@ package app
 
 import (
 	"context"
+	"encoding/binary"
 	"maps"
+	"math/rand/v2"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -14,7 +16,9 @@ import (
 	"github.com/weir-stream/weir/internal/graph"
 	"github.com/weir-stream/weir/internal/ids"
 	"github.com/weir-stream/weir/internal/jobmanager"
+	"github.com/weir-stream/weir/internal/restart"
 	"github.com/weir-stream/weir/internal/rpc"
+	"github.com/weir-stream/weir/internal/storage"
 	"github.com/weir-stream/weir/internal/taskmanager"
 )
 
@@ -52,15 +56,20 @@ func Run(ctx context.Context, w World, plan *Plan, opt RunOptions) (*Result, err
 		return nil, err
 	}
 	defer run.close()
+	if run.saving, err = newSaving(w, plan.Config, storage.WriterName(0, 0, run.nonce)); err != nil {
+		return nil, err
+	}
 	seen, err := observe(ctx, w, plan, string(worker), plan.Config.Get(config.MetricsAddress))
 	if err != nil {
 		return nil, err
 	}
 	defer seen.close()
-	run.start(nil, nil)
+	if err := run.start(nil, nil, nil); err != nil {
+		return nil, err
+	}
 	run.reportJob(seen)
 	masterEnd, workerEnd := rpc.Pair()
-	conf := workerConfig(worker, w, plan, &launcher{world: w, plan: plan, metrics: seen.worker, onTask: opt.OnTask})
+	conf := workerConfig(worker, w, plan, &launcher{world: w, plan: plan, metrics: seen.worker, saving: run.saving, onTask: opt.OnTask})
 	if opt.MetricsEvery > 0 {
 		conf.MetricsInterval = opt.MetricsEvery
 	}
@@ -93,6 +102,8 @@ type jobRun struct {
 	master *jobmanager.Master // nil before start
 	finds  *enumerators
 	cancel context.CancelFunc
+	saving *saving // nil if no checkpoints are taken
+	nonce  string  // a name that no other process has
 }
 
 func newJobRun(ctx context.Context, w World, plan *Plan, workers []ids.WorkerID) (*jobRun, error) {
@@ -101,14 +112,14 @@ func newJobRun(ctx context.Context, w World, plan *Plan, workers []ids.WorkerID)
 		return nil, err
 	}
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	r := &jobRun{world: w, plan: plan, x: x, cancel: cancel}
+	r := &jobRun{world: w, plan: plan, x: x, cancel: cancel, nonce: w.nonce()}
 	if r.finds, err = newEnumerators(life, w, plan.Job); err != nil {
 		cancel()
 		return nil, err
 	}
 	r.job = jobmanager.Job{
 		ID: ids.JobIDFrom(plan.Job.Name, strconv.FormatInt(w.Clock.Now().UnixNano(), 10)), Name: plan.Job.Name, Generation: 1, Term: 1,
-		Fingerprint: plan.Fingerprint, Version: Version, Workers: workers, Sources: r.finds.list, Options: optionsOf(plan),
+		Fingerprint: plan.Fingerprint, Version: Version, Workers: workers, Sources: r.finds.list, Options: optionsOf(plan), Upstream: r.upstream,
 	}
 	for _, v := range plan.Job.Vertices {
 		places := make([]int32, v.Parallelism)
@@ -121,11 +132,39 @@ func newJobRun(ctx context.Context, w World, plan *Plan, workers []ids.WorkerID)
 	return r, nil
 }
 
-// start makes the master. kill ends a worker process; nil if the worker is this process.
-func (r *jobRun) start(secret []byte, kill func(ids.WorkerID, string)) {
+// upstream lists the tasks that a task reads from.
+func (r *jobRun) upstream(id ids.TaskID) (out []ids.TaskID) {
+	for _, ch := range r.x.Inputs(r.x.TaskAt(id.Vertex, int(id.Subtask))) {
+		out = append(out, r.x.Tasks[ch.From].ID)
+	}
+	return out
+}
+
+// start makes the master. kill ends a worker process and replace starts another in its place; nil if the worker is this process.
+func (r *jobRun) start(secret []byte, kill func(ids.WorkerID, string), replace func(ids.WorkerID)) error {
+	conf := r.plan.Config
 	r.job.Secret = secret
-	r.master = jobmanager.New(r.job, jobmanager.Config{Clock: r.world.Clock, Log: r.world.Log, Events: r.world.Events, Enumerators: r.finds, Sides: sides{r.plan},
-		HeartbeatTimeout: r.plan.Config.Get(config.HeartbeatTimeout), Processes: kill != nil, Kill: kill})
+	mc := jobmanager.Config{Clock: r.world.Clock, Log: r.world.Log, Events: r.world.Events, Enumerators: r.finds, Sides: sides{r.plan},
+		HeartbeatTimeout: conf.Get(config.HeartbeatTimeout), Processes: kill != nil, Kill: kill, Replace: replace}
+	strategy, err := restart.New(conf, conf.Get(config.CheckpointInterval) > 0, r.jitter())
+	if err != nil {
+		return err
+	}
+	if strategy.Restarts() {
+		mc.Restart = strategy
+	}
+	if r.saving != nil {
+		mc.Checkpoints = &jobmanager.CheckpointConfig{Config: coordinatorConfig(conf),
+			Store: &keeper{world: r.world, plan: r.plan, job: r.job.ID, at: r.saving, nonce: storage.WriterName(0, 0, r.nonce)}}
+	}
+	r.master = jobmanager.New(r.job, mc)
+	return nil
+}
+
+// jitter is the source of jitter of restarts: it differs from run to run.
+func (r *jobRun) jitter() *rand.Rand {
+	id := r.job.ID
+	return rand.New(rand.NewPCG(binary.LittleEndian.Uint64(id[:8]), binary.LittleEndian.Uint64(id[8:])))
 }
 
 func optionsOf(plan *Plan) (out []rpc.Option) {

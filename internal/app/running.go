@@ -16,6 +16,7 @@ import (
 	"github.com/weir-stream/weir/internal/metrics"
 	"github.com/weir-stream/weir/internal/operator"
 	"github.com/weir-stream/weir/internal/rpc"
+	"github.com/weir-stream/weir/internal/storage/taskstore"
 	"github.com/weir-stream/weir/internal/task"
 	"github.com/weir-stream/weir/internal/taskmanager"
 )
@@ -32,8 +33,10 @@ type running struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
 	left     sync.WaitGroup
+	opened   chan error    // one for each task, when its operators are open and its state is loaded
+	start    chan struct{} // closed when the tasks may run
 	done     chan struct{}
-	started  bool
+	state    *taskStates // nil if no checkpoints are taken
 	// complainEvery is the time between complaints about tasks that do not stop; 0 makes none.
 	complainEvery time.Duration
 	complaining   bool
@@ -47,10 +50,12 @@ type runningTask struct {
 	// ops names the operators of the chain.
 	ops   []string
 	ended atomic.Bool
+	// saves is nil if no checkpoints are taken.
+	saves *taskstore.Task
 }
 
 func newRunning(w World, x *graph.ExecutionGraph, r taskmanager.Reporter, m *metrics.Group) *running {
-	g := &running{world: w, x: x, reporter: r, reports: m, byID: map[ids.TaskID]*runningTask{}, done: make(chan struct{})}
+	g := &running{world: w, x: x, reporter: r, reports: m, byID: map[ids.TaskID]*runningTask{}, start: make(chan struct{}), done: make(chan struct{})}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	return g
 }
@@ -75,6 +80,9 @@ func (g *running) add(id ids.TaskID, is traits, cfg task.Config) {
 		}
 	}
 	cfg.Side = func(op int, payload []byte) error { return g.side(t, op, payload) }
+	if g.state != nil {
+		g.state.join(g.reporter, t, is.vertex, &cfg)
+	}
 	report := g.prepare(id, is, &cfg)
 	t.task = task.New(cfg)
 	report(t.task)
@@ -90,20 +98,53 @@ func (g *running) side(t *runningTask, op int, payload []byte) error {
 	return nil
 }
 
-// Start implements taskmanager.Running.
-func (g *running) Start() {
-	g.started = true
+// open starts the goroutines of the tasks and waits until each has opened its operators and loaded its state. If one cannot,
+// or ctx ends, all are ended again. The tasks run when start is closed.
+func (g *running) open(ctx context.Context) error {
+	g.opened = make(chan error, len(g.tasks))
 	for _, t := range g.tasks {
 		g.left.Add(1)
-		g.reporter.Phase(t.id, rpc.PhaseRunning, nil)
 		go g.run(t)
 	}
+	stop := ctx.Done()
+	var failed error
+	for range g.tasks {
+		var err error
+		select {
+		case err = <-g.opened:
+		case <-stop:
+			stop = nil
+			failed = errs.Wrap(context.Cause(ctx), errs.CodeCanceled, errs.ClassCanceled, "", "cancelled while the tasks opened")
+			g.cancelTasks()
+			err = <-g.opened
+		}
+		if err != nil && (failed == nil || errs.IsCanceled(failed) && !errs.IsCanceled(err)) {
+			failed = err
+			g.cancelTasks()
+		}
+	}
+	if failed != nil {
+		g.cancelTasks()
+		g.left.Wait()
+		g.closeMetrics()
+		return failed
+	}
 	go g.await()
+	return nil
+}
+
+// Start implements taskmanager.Running.
+func (g *running) Start() {
+	for _, t := range g.tasks {
+		g.reporter.Phase(t.id, rpc.PhaseRunning, nil)
+	}
+	close(g.start)
 }
 
 func (g *running) await() {
 	g.left.Wait()
 	g.cancel()
+	g.state.close()
 	g.closeMetrics()
 	g.mesh.close()
 	close(g.done)
@@ -114,7 +155,17 @@ func (g *running) run(t *runningTask) {
 	defer g.left.Done()
 	labels := pprof.Labels("job", g.x.Job.Name, "vertex", t.name, "subtask", strconv.Itoa(int(t.id.Subtask)))
 	pprof.Do(g.ctx, labels, func(context.Context) {
-		err := t.task.Run()
+		err := t.task.Open()
+		g.opened <- err
+		if err != nil {
+			t.ended.Store(true)
+			return
+		}
+		select {
+		case <-g.start:
+		case <-g.ctx.Done(): // Run closes the operators
+		}
+		err = t.task.Run()
 		t.ended.Store(true)
 		g.reporter.Metrics(g.metrics(t)...)
 		switch {
@@ -126,6 +177,44 @@ func (g *running) run(t *runningTask) {
 			g.reporter.Phase(t.id, rpc.PhaseFailed, err)
 		}
 	})
+}
+
+// Checkpoint implements taskmanager.Running.
+func (g *running) Checkpoint(b rpc.Body) {
+	switch b := b.(type) {
+	case *rpc.CheckpointTrigger:
+		if b.Target != "" && g.state != nil {
+			g.state.uploads.Target(b.Epoch, b.Target)
+		}
+		switchAt := time.Duration(0)
+		if b.SwitchIn > 0 {
+			switchAt = time.Duration(g.world.Clock.Now().UnixNano()) + b.SwitchIn
+		}
+		barrier := event.Barrier{Epoch: uint64(b.Epoch), Purpose: event.Purpose(b.Purpose), Unaligned: b.Unaligned}
+		g.each(b.Tasks, func(t *runningTask) { t.task.Trigger(barrier, b.Drain, switchAt) })
+	case *rpc.CheckpointAbort:
+		g.each(b.Tasks, func(t *runningTask) {
+			t.task.Abort(uint64(b.Epoch))
+			if t.saves != nil {
+				t.saves.GivenUp(b.Epoch)
+			}
+		})
+	case *rpc.CheckpointComplete:
+		g.each(b.Tasks, func(t *runningTask) {
+			if t.saves != nil {
+				t.saves.Completed(b.Epoch)
+			}
+			t.task.Complete(uint64(b.Epoch), b.Stop)
+		})
+	}
+}
+
+func (g *running) each(tasks []ids.TaskID, f func(*runningTask)) {
+	for _, id := range tasks {
+		if t := g.byID[id]; t != nil {
+			f(t)
+		}
+	}
 }
 
 // AssignSplits implements taskmanager.Running.
@@ -156,22 +245,17 @@ func (g *running) AlignTo(a *rpc.AlignTo) {
 
 // Cancel implements taskmanager.Running.
 func (g *running) Cancel(error) {
-	g.cancel()
-	for _, t := range g.tasks {
-		t.task.Cancel()
-	}
-	if !g.started {
-		for _, t := range g.tasks {
-			g.reporter.Phase(t.id, rpc.PhaseCanceled, nil)
-		}
-		g.closeMetrics()
-		g.mesh.abort(errs.Canceled)
-		close(g.done)
-		return
-	}
+	g.cancelTasks()
 	if every := g.complainEvery; every > 0 && !g.complaining {
 		g.complaining = true
 		go g.complain(every)
+	}
+}
+
+func (g *running) cancelTasks() {
+	g.cancel()
+	for _, t := range g.tasks {
+		t.task.Cancel()
 	}
 }
 

@@ -14,6 +14,8 @@ type Strategy interface {
 	// Failed takes notice of a failure at now, which never falls. It returns the delay before the restart; or false, and why
 	// there is none, in words that follow "the job is not restarted: ".
 	Failed(now time.Duration) (delay time.Duration, ok bool, why string)
+	// Restarts reports whether it ever restarts a job.
+	Restarts() bool
 	// String says which strategy it is, with its figures.
 	String() string
 }
@@ -50,6 +52,7 @@ func (none) Failed(time.Duration) (time.Duration, bool, string) {
 	return 0, false, "restart-strategy.type is none"
 }
 
+func (none) Restarts() bool { return false }
 func (none) String() string { return "none" }
 
 // fixed restarts up to max times.
@@ -73,6 +76,8 @@ func (f *fixed) Failed(time.Duration) (time.Duration, bool, string) {
 	f.done++
 	return f.delay, true, ""
 }
+
+func (f *fixed) Restarts() bool { return true }
 
 func (f *fixed) String() string { return fmt.Sprintf("fixed-delay, %d times after %v", f.max, f.delay) }
 
@@ -104,6 +109,8 @@ func (r *rate) Failed(now time.Duration) (time.Duration, bool, string) {
 	r.recent = append(r.recent, now)
 	return r.delay, true, ""
 }
+
+func (r *rate) Restarts() bool { return true }
 
 func (r *rate) String() string {
 	return fmt.Sprintf("failure-rate, %d in %v, after %v", r.max, r.interval, r.delay)
@@ -156,6 +163,8 @@ func (e *exponential) Failed(now time.Duration) (time.Duration, bool, string) {
 	e.resumed = now + delay
 	return delay, true, ""
 }
+
+func (e *exponential) Restarts() bool { return true }
 
 func (e *exponential) String() string {
 	return fmt.Sprintf("exponential-delay, from %v to %v, times %v", e.initial, e.upper, e.multiplier)
