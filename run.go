@@ -107,7 +107,7 @@ func (e *Env) ended(r *app.Result) {
 
 func (e *Env) world() app.World {
 	return app.World{Clock: clock.Real{}, FS: app.Files(fs.Real{}), Log: slog.Default(), Events: events.Log(slog.Default()), Network: netx.Real{}, Host: proc.Self().Host,
-		Disk: fs.Real{}, Rand: rand.Reader}
+		Rand: rand.Reader}
 }
 
 // Collect runs the job of the stream's environment and yields the stream's rows as they come, in no particular order. The

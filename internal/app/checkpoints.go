@@ -11,6 +11,7 @@ import (
 	"github.com/weir-stream/weir/internal/checkpoint"
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/event"
+	"github.com/weir-stream/weir/internal/fs"
 	"github.com/weir-stream/weir/internal/graph"
 	"github.com/weir-stream/weir/internal/ids"
 	"github.com/weir-stream/weir/internal/jobmanager"
@@ -26,7 +27,7 @@ import (
 type saving struct {
 	dir    string // "" in memory
 	store  objstore.Store
-	places storage.Places // nil without a disk
+	places storage.Places
 }
 
 // takesCheckpoints reports whether a job has anything to do with checkpoints or savepoints.
@@ -40,16 +41,13 @@ func newSaving(w World, c *config.Config, writer string) (*saving, error) {
 	if !takesCheckpoints(c) {
 		return nil, nil
 	}
-	s := &saving{dir: c.Get(config.CheckpointDir)}
-	if w.Disk != nil {
-		s.places = storage.LocalPlaces(w.Disk, writer)
+	s := &saving{dir: c.Get(config.CheckpointDir), places: storage.Places(w.Stores)}
+	if w.Stores == nil {
+		s.places = storage.LocalPlaces(fs.Real{}, writer)
 	}
 	if s.dir == "" {
 		s.store = memory.New()
 		return s, nil
-	}
-	if s.places == nil {
-		return nil, errs.New(errs.CodeConfigInvalid, errs.ClassUser, config.CheckpointDir.Key(), "there are no directories here; leave it out to keep checkpoints in memory")
 	}
 	var err error
 	s.store, err = s.places(s.dir)

@@ -107,6 +107,7 @@ func (m *master) Phase(_ ids.TaskID, p rpc.Phase, err error) {
 }
 func (m *master) Metrics(...rpc.OpMetrics)    {}
 func (m *master) Progress(rpc.SourceProgress) {}
+func (m *master) Checkpoint(rpc.Body)         {}
 func (m *master) RequestSplit(op rpc.OpRef) {
 	m.run.AssignSplits(&rpc.SplitAssign{Source: op, NoMore: true})
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/weir-stream/weir/internal/clock"
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/events"
-	"github.com/weir-stream/weir/internal/fs"
 	"github.com/weir-stream/weir/internal/graph"
 	"github.com/weir-stream/weir/internal/netx"
 	"github.com/weir-stream/weir/internal/objstore"
@@ -30,8 +29,6 @@ type World struct {
 	Stores func(dir string) (objstore.Store, error)
 	// Host names this machine in metrics; "" is localhost.
 	Host string
-	// Disk is where the directories of checkpoints and savepoints are. Without it there are none: checkpoints are kept in memory.
-	Disk fs.FS
 	// Rand is a source of unpredictable bytes, for names that no other process has. May be nil.
 	Rand io.Reader
 }

@@ -215,7 +215,7 @@ func run(p *proc.Process, f *Flags, plan *app.Plan, s *screen) int {
 
 func world(p *proc.Process, plan *app.Plan) app.World {
 	log := logger(p.Stderr, plan.Config)
-	return app.World{Clock: clock.Real{}, FS: app.Files(fs.Real{}), Log: log, Events: events.Log(log), Network: netx.Real{}, Host: p.Host, Disk: fs.Real{}, Rand: rand.Reader}
+	return app.World{Clock: clock.Real{}, FS: app.Files(fs.Real{}), Log: log, Events: events.Log(log), Network: netx.Real{}, Host: p.Host, Rand: rand.Reader}
 }
 
 func processes(p *proc.Process, f *Flags) app.Processes {
