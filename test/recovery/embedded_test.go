@@ -18,9 +18,9 @@ type counted struct {
 	N   int64
 }
 
-// countJob counts n rows by key, at a rate that gives checkpoints time to be taken. trip is called for each row in front of
+// countRows counts n rows by key, at a rate that gives checkpoints time to be taken. trip is called for each row in front of
 // the counting, and may fail.
-func countJob(env *weir.Env, n int64, rate float64, trip func(i int64) error) *weir.Gathered[counted] {
+func countRows(env *weir.Env, n int64, rate float64, trip func(i int64) error) weir.Stream[counted] {
 	rows := weir.From(env, "numbers", generator.Of(func(i int64) counted { return counted{Key: i % 7, N: 1} }, generator.Count(n), generator.RowsPerSecond(rate)))
 	var seen atomic.Int64
 	return rows.
@@ -29,8 +29,16 @@ func countJob(env *weir.Env, n int64, rate float64, trip func(i int64) error) *w
 			return trip(seen.Add(1))
 		}).
 		KeyBy(func(c counted) int64 { return c.Key }).
-		Reduce("count", func(have, row counted) counted { return counted{have.Key, have.N + row.N} }).
-		Gather()
+		Reduce("count", func(have, row counted) counted { return counted{have.Key, have.N + row.N} })
+}
+
+// undisturbed is what n rows count to.
+func undisturbed(n int64) map[int64]int64 {
+	out := map[int64]int64{}
+	for i := range n {
+		out[i%7]++
+	}
+	return out
 }
 
 // highest returns the greatest count of each key.
@@ -52,20 +60,17 @@ func TestJobGoesOnFromItsCheckpoint(t *testing.T) {
 			env.Set("execution.checkpointing.interval", "20 ms")
 			var once sync.Once
 			failed := false
-			got := countJob(env, n, 20_000, func(i int64) (err error) {
+			got := countRows(env, n, 20_000, func(i int64) (err error) {
 				if i > n/2 {
 					once.Do(func() { failed, err = true, errors.New("a passing fault") })
 				}
 				return err
-			})
+			}).Gather()
 			began := time.Now()
 			if _, err := env.Execute(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			want := map[int64]int64{}
-			for i := range int64(n) {
-				want[i%7]++
-			}
+			want := undisturbed(n)
 			rows := got.Rows()
 			if h := highest(rows); !failed || !maps.Equal(h, want) {
 				t.Errorf("failed: %v; counts %v, want %v", failed, h, want)

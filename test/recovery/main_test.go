@@ -1,0 +1,37 @@
+// Package recovery_test runs whole jobs that lose tasks, worker processes and their coordinator, and compares what they have
+// counted with what an undisturbed run counts.
+package recovery_test
+
+import (
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/weir-stream/weir"
+	"github.com/weir-stream/weir/connector/print"
+)
+
+// programEnv makes the test's binary a program of its own: a job that counts so many rows by key, at so many a second.
+const programEnv = "WEIR_TEST_RECOVERY"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(programEnv) != "" {
+		weir.Main(func(env *weir.Env) error {
+			args := env.Args()
+			n, err := strconv.ParseInt(args[0], 10, 64)
+			if err != nil {
+				return err
+			}
+			rate, err := strconv.ParseFloat(args[1], 64)
+			if err != nil {
+				return err
+			}
+			countRows(env.Name("count"), n, rate, func(int64) error { return nil }).To("out", print.Func(func(dst []byte, c counted) []byte {
+				dst = strconv.AppendInt(dst, c.Key, 10)
+				return strconv.AppendInt(append(dst, ' '), c.N, 10)
+			}))
+			return nil
+		})
+	}
+	os.Exit(m.Run())
+}
