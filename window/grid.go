@@ -1,6 +1,7 @@
 package window
 
 import (
+	"fmt"
 	"iter"
 	"time"
 )
@@ -52,6 +53,31 @@ func newGrid(s Spec) *Grid {
 		g.originMilli = floorMod(g.originMilli, dayMillis)
 	}
 	return g
+}
+
+// Ruler says in words what the panes are, "panes of 5m0s": grids with the same ruler share them.
+func (g *Grid) Ruler() string {
+	unit, pane, milli, units, loc := g.unit, g.pane, g.originMilli, int64(0), g.loc
+	switch {
+	case g.clock != nil:
+		unit, pane, milli, loc = unitMilli, g.clock.size, g.clock.offset, g.clock.loc
+		milli = floorMod(milli, pane)
+	case unit == unitMilli:
+		milli = floorMod(milli, pane)
+	default:
+		units = floorMod(g.originUnits, pane)
+	}
+	s := "panes of " + [...]string{(time.Duration(pane) * time.Millisecond).String(), fmt.Sprint(pane, " days"), fmt.Sprint(pane, " months")}[unit]
+	if loc != nil {
+		s += " in " + loc.String()
+	}
+	if units != 0 {
+		s += fmt.Sprintf(" from %s %d", [...]string{"", "day", "month"}[unit], units)
+	}
+	if milli != 0 {
+		s += " offset " + (time.Duration(milli) * time.Millisecond).String()
+	}
+	return s
 }
 
 // Sliced reports whether a window has several panes.

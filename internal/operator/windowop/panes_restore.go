@@ -45,7 +45,7 @@ func (o *panes[K, T, A, R, U]) restorable(c *codec.Codec[A]) error {
 	}
 	o.ctx.AddKeyed(operator.KeyedPart{
 		State: snapshot.State{Name: panesState, Kind: snapshot.KindValue, Width: width, NamespaceWidth: len(namespace{}),
-			Schema: codec.Table{Value: values.Schema, Namespace: Spaces(o.cfg.Window)}.Append(nil)},
+			Schema: codec.Table{Value: values.Schema, Namespace: Spaces(o.cfg.Window) + ", " + o.grid.Ruler()}.Append(nil)},
 		Values: values, Cut: o.cut, Load: o.load,
 	})
 	return o.restoreTimes()
