@@ -58,7 +58,7 @@ var (
 		"Directory of the files of the lsm backend; they are scratch and hold nothing that outlives the process. Without it, the system's directory for temporary files.")
 
 	StateCache = Bytes("state.backend.lsm.cache-size", 256<<20,
-		"Memory of the block cache that all lsm states of a process share.")
+		"Memory of the caches of rows and of blocks that all lsm states of a process share.")
 
 	RestorePath = String("execution.state-recovery.path", "",
 		"Savepoint or checkpoint that the job starts from. A job that finds a later checkpoint of its own goes on from that.")

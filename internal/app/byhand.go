@@ -16,14 +16,15 @@ import (
 // ByHand is a job whose tasks move only when told, all on the caller's goroutine and always in the same order. Tasks,
 // chains and exchanges are those of a real job; there is no control plane.
 type ByHand struct {
-	plan    *Plan
-	sides   sides
-	running *running
-	steps   []*task.Stepper
-	finds   *enumerators
-	wanted  []rpc.OpRef // sources that ask for a split
-	cancel  context.CancelFunc
-	closed  bool
+	plan     *Plan
+	launcher *launcher
+	sides    sides
+	running  *running
+	steps    []*task.Stepper
+	finds    *enumerators
+	wanted   []rpc.OpRef // sources that ask for a split
+	cancel   context.CancelFunc
+	closed   bool
 }
 
 // HandOptions says what a test wants to see of a job.
@@ -48,7 +49,8 @@ func NewByHand(w World, plan *Plan, opt HandOptions) (*ByHand, error) {
 		return nil, err
 	}
 	h.running = newRunning(w, x, h, nil)
-	b := &builder{launcher: &launcher{world: w, plan: plan, depth: handDepth, onSide: opt.OnSide}, x: x, reporter: h,
+	h.launcher = &launcher{world: w, plan: plan, depth: handDepth, onSide: opt.OnSide}
+	b := &builder{launcher: h.launcher, x: x, reporter: h,
 		running: h.running, inboxes: map[int]*exchange.Inbox{}}
 	for _, t := range x.Tasks {
 		b.deployment.Tasks = append(b.deployment.Tasks, t.ID)
@@ -182,6 +184,7 @@ func (h *ByHand) Close(err error) error {
 	if !h.closed {
 		h.closed = true
 		h.finds.close()
+		h.launcher.close()
 	}
 	h.cancel()
 	return err

@@ -143,6 +143,7 @@ func RunWorker(ctx context.Context, w World, plan *Plan, child *deploy.Child, p 
 		return err
 	}
 	l := &launcher{world: w, plan: plan, metrics: seen.worker, saving: saves, data: newDataPlane(ctx, p, listener)}
+	defer l.close()
 	cfg := workerConfig(child.Worker, w, plan, l)
 	cfg.PID, cfg.DataAddr = pid, listener.Addr().String()
 	cfg.OnStuck = func(tasks []ids.TaskID, _ string) {

@@ -13,8 +13,6 @@ import (
 	"github.com/weir-stream/weir/internal/metrics"
 	"github.com/weir-stream/weir/internal/operator"
 	"github.com/weir-stream/weir/internal/rpc"
-	"github.com/weir-stream/weir/internal/statebackend"
-	"github.com/weir-stream/weir/internal/statebackend/paged"
 	"github.com/weir-stream/weir/internal/task"
 	"github.com/weir-stream/weir/internal/taskmanager"
 )
@@ -34,6 +32,7 @@ type launcher struct {
 	onSide func(node int, name string, b event.Batch)
 	// onTask is RunOptions.OnTask.
 	onTask func(fail func(error) bool)
+	states states
 }
 
 // Launch implements taskmanager.Launcher.
@@ -164,7 +163,7 @@ func (b *builder) task(at int, id ids.TaskID) error {
 		Inbox: b.inboxes[at], Gates: gates, Channels: b.channelsOf(inputs), BatchRows: conf.Get(config.BatchRows), BufferTimeout: timeout,
 		WatermarkInterval: conf.Get(config.AutoWatermarkInterval),
 		Clock:             b.world.Clock, Log: b.world.Log, FS: b.world.FS,
-		OpenState: func(c statebackend.Config) (statebackend.Keyed, error) { return paged.NewBackend(c, nil), nil },
+		OpenState: b.openState,
 	})
 	return nil
 }

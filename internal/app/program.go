@@ -9,6 +9,7 @@ import (
 	"github.com/weir-stream/weir/internal/clock"
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/events"
+	"github.com/weir-stream/weir/internal/fs"
 	"github.com/weir-stream/weir/internal/graph"
 	"github.com/weir-stream/weir/internal/netx"
 	"github.com/weir-stream/weir/internal/objstore"
@@ -27,6 +28,8 @@ type World struct {
 	// Stores opens the store of a directory, of checkpoints or savepoints, in every process that uses it. nil opens local
 	// directories. Tests put stores in memory here, with faults.
 	Stores func(dir string) (objstore.Store, error)
+	// Scratch holds files that nothing outlives: those of the lsm backend. nil is the operating system's.
+	Scratch fs.FS
 	// Host names this machine in metrics; "" is localhost.
 	Host string
 	// Rand is a source of unpredictable bytes, for names that no other process has. May be nil.

@@ -69,7 +69,9 @@ func Run(ctx context.Context, w World, plan *Plan, opt RunOptions) (*Result, err
 	}
 	run.reportJob(seen)
 	masterEnd, workerEnd := rpc.Pair()
-	conf := workerConfig(worker, w, plan, &launcher{world: w, plan: plan, metrics: seen.worker, saving: run.saving, onTask: opt.OnTask})
+	l := &launcher{world: w, plan: plan, metrics: seen.worker, saving: run.saving, onTask: opt.OnTask}
+	defer l.close()
+	conf := workerConfig(worker, w, plan, l)
 	if opt.MetricsEvery > 0 {
 		conf.MetricsInterval = opt.MetricsEvery
 	}

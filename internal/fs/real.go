@@ -34,6 +34,9 @@ func (Real) ReadDir(dir string) ([]DirEntry, error) { return os.ReadDir(dir) }
 // Stat implements FS.
 func (Real) Stat(name string) (FileInfo, error) { return os.Stat(name) }
 
+// TempDir returns the system's directory for temporary files.
+func (Real) TempDir() string { return os.TempDir() }
+
 // SyncDir implements FS.
 func (Real) SyncDir(dir string) error {
 	d, err := os.Open(dir)
