@@ -25,7 +25,8 @@ type Preparer interface {
 	// any process at any later time, without this writer; or they are covered by the state, from which a later writer goes
 	// on. What is written afterwards must not become visible by what was prepared before.
 	//
-	// Prepare holds up the task's rows: it must not wait for anything slower than a disk's sync or one round trip.
+	// Prepare holds up the task's rows: it must not wait for anything slower than a disk's sync or one round trip. An error
+	// ends the task.
 	Prepare(at Barrier) (Prepared, error)
 }
 

@@ -25,6 +25,7 @@ type ledger struct {
 	open   []int
 	final  int
 	none   bool // no committer
+	fails  error
 }
 
 func (l *ledger) Name() string { return "ledger" }
@@ -50,6 +51,9 @@ func (w *ledgerWriter) Write(rows []int, _ []int64) error {
 func (w *ledgerWriter) Flush() error { return nil }
 func (w *ledgerWriter) Close() error { return nil }
 func (w *ledgerWriter) Prepare(at connector.Barrier) (p connector.Prepared, err error) {
+	if w.fails != nil {
+		return p, w.fails
+	}
 	if at.Final {
 		w.final++
 	}
@@ -442,6 +446,23 @@ func TestWithoutCheckpointsTheEndCommits(t *testing.T) {
 	r.wantCommitted("0[1 2 3]")
 	if r.l.final != 1 {
 		t.Errorf("%d final calls", r.l.final)
+	}
+}
+
+// What a failed Prepare has half done is in no state. A task that took it for the failure of a checkpoint only would lose it.
+func TestFailedPrepareEndsTheTask(t *testing.T) {
+	r := newRig(t, &ledger{fails: errors.New("disk on fire")}, nil)
+	r.write(1)
+	c := &operator.Cut{Barrier: event.Barrier{Epoch: 1, Purpose: event.PurposeCheckpoint}}
+	if err := r.Op.(operator.Snapshotter).Snapshot(c); err == nil {
+		t.Fatal("the snapshot went well")
+	}
+	if err := r.mail(1); err == nil || !strings.Contains(err.Error(), "disk on fire") {
+		t.Errorf("the mail for the task: %v", err)
+	}
+	r.l.fails = nil
+	if r.Op.(operator.Snapshotter).Snapshot(c) == nil || r.complete(1) == nil || optest.Feed(r.Harness, 0, nil, optest.At(2, 0)) == nil {
+		t.Error("the operator goes on")
 	}
 }
 

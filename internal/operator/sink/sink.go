@@ -26,6 +26,8 @@ type writer[T any] struct {
 	// state is what the last Prepare gave, once that was the final one.
 	state [][]byte
 	final bool
+	// broken is the error of a Prepare, behind which nobody knows what the writer holds.
+	broken error
 	// last is the epoch behind which no row comes, 0 as long as that is open.
 	last uint64
 }
@@ -114,6 +116,9 @@ func (o *writer[T]) Process(_ int, b event.Batch) error {
 	in := b.(*event.Records[T])
 	defer in.Release()
 	in.Compact()
+	if o.broken != nil {
+		return o.broken
+	}
 	o.dirty = true
 	if o.commits != nil && o.commits.tooMany() {
 		if err := o.commits.settle(completedMax); err != nil {
@@ -147,6 +152,9 @@ func (o *writer[T]) Snapshot(cut *operator.Cut) error {
 	if cut.Final || cut.Barrier.Purpose == event.PurposeStop {
 		o.last = max(o.last, cut.Barrier.Epoch)
 	}
+	if o.broken != nil {
+		return o.broken
+	}
 	state := o.state
 	if o.prep != nil && !o.final {
 		p, err := o.prepare(connector.Barrier{Epoch: cut.Barrier.Epoch, Final: cut.Final,
@@ -174,21 +182,27 @@ func (o *writer[T]) prepare(at connector.Barrier) (p connector.Prepared, err err
 		p, err = o.prep.Prepare(at)
 		return err
 	})
-	if err != nil || len(p.Committables) == 0 {
+	if err == nil && len(p.Committables) > 0 && o.commits == nil {
+		err = errs.New(errs.CodeSink, errs.ClassFailJob, o.ctx.Place(), "%s: the writer has prepared %d committables, but the sink has no Committer", o.sink.Name(), len(p.Committables))
+	}
+	if err != nil {
+		// The task may take the failure for that of the checkpoint alone; but what was prepared of it is in no state, and the
+		// next checkpoint would not hold it either.
+		o.broken = err
+		o.ctx.Mailbox.Post(func() error { return err })
 		return p, err
 	}
-	if o.commits == nil {
-		return p, errs.New(errs.CodeSink, errs.ClassFailJob, o.ctx.Place(), "%s: the writer has prepared %d committables, but the sink has no Committer", o.sink.Name(), len(p.Committables))
+	if o.commits != nil {
+		o.commits.add(at.Epoch, p.Committables)
 	}
-	o.commits.add(at.Epoch, p.Committables)
 	return p, nil
 }
 
 // CheckpointComplete implements operator.CompletionListener. Behind the last row it returns when everything is committed,
 // so that the task does not end before.
 func (o *writer[T]) CheckpointComplete(epoch uint64) error {
-	if o.commits == nil {
-		return nil
+	if o.commits == nil || o.broken != nil {
+		return o.broken
 	}
 	if err := o.commits.complete(epoch); err != nil {
 		return err
