@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/weir-stream/weir/config"
+	"github.com/weir-stream/weir/internal/app"
 	"github.com/weir-stream/weir/internal/graph"
 	"github.com/weir-stream/weir/internal/proc"
 )
@@ -24,6 +25,8 @@ type Env struct {
 	sides map[int]func(subtask int, payload []byte) error
 	atEnd []func(*Result)
 	out   io.Writer // where print sinks print
+	// started is told of the job's control; may be nil.
+	started func(*app.Control)
 }
 
 // NewEnv returns an empty environment for a job of that name. Main makes one itself; tests and programs that run jobs by

@@ -96,7 +96,7 @@ func (e *Env) Explain() (string, error) {
 }
 
 func (e *Env) program() app.Program {
-	return app.Program{Graph: e.g, Config: e.conf, Sides: e.sides, AtEnd: e.ended}
+	return app.Program{Graph: e.g, Config: e.conf, Sides: e.sides, AtEnd: e.ended, Started: e.started}
 }
 
 func (e *Env) ended(r *app.Result) {

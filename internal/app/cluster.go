@@ -151,6 +151,7 @@ func RunWorker(ctx context.Context, w World, plan *Plan, child *deploy.Child, p 
 		exit(exitStuck)
 	}
 	err = taskmanager.Run(ctx, conn, cfg)
+	l.data.linger(nil)
 	if errs.IsCanceled(err) {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weir-stream/weir/internal/clock"
@@ -24,7 +25,12 @@ type dataPlane struct {
 	// conns are those that peers have opened; each deployment takes those that are meant for it. One may come before the
 	// deployment that it belongs to.
 	conns chan netx.Conn
+	// stopped is the mesh of a deployment that a stop has ended; it is kept until the next one, or the end.
+	stopped atomic.Pointer[mesh]
 }
+
+// linger keeps the mesh of tasks that have stopped, and gives up the one before it. nil only does the latter.
+func (d *dataPlane) linger(m *mesh) { d.stopped.Swap(m).abort(errs.Canceled) }
 
 // newDataPlane takes connections until ctx ends.
 func newDataPlane(ctx context.Context, p Processes, l netx.Listener) *dataPlane {

@@ -47,6 +47,8 @@ type Program struct {
 	Sides map[int]func(subtask int, payload []byte) error
 	// AtEnd is called when the job has finished. May be nil.
 	AtEnd func(*Result)
+	// Started is called before the job begins, with what it can be asked for while it runs. May be nil.
+	Started func(*Control)
 }
 
 // Plan is a checked and chained program.

@@ -160,6 +160,9 @@ func (r *jobRun) start(secret []byte, kill func(ids.WorkerID, string), replace f
 			Store: &keeper{world: r.world, plan: r.plan, job: r.job.ID, at: r.saving, nonce: storage.WriterName(0, 0, r.nonce)}}
 	}
 	r.master = jobmanager.New(r.job, mc)
+	if r.plan.Started != nil {
+		r.plan.Started(&Control{r.master})
+	}
 	return nil
 }
 

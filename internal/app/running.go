@@ -37,6 +37,10 @@ type running struct {
 	start    chan struct{} // closed when the tasks may run
 	done     chan struct{}
 	state    *taskStates // nil if no checkpoints are taken
+	// linger takes the mesh of tasks that a stop has ended, instead of closing it: they sent no ends, so peers whose tasks have
+	// not heard of the stop yet would take a closed link for a failure. May be nil.
+	linger  func(*mesh)
+	stopped atomic.Bool // the tasks were told of a stop
 	// complainEvery is the time between complaints about tasks that do not stop; 0 makes none.
 	complainEvery time.Duration
 	complaining   bool
@@ -146,7 +150,11 @@ func (g *running) await() {
 	g.cancel()
 	g.state.close()
 	g.closeMetrics()
-	g.mesh.close()
+	if g.stopped.Load() && g.linger != nil {
+		g.linger(g.mesh)
+	} else {
+		g.mesh.close()
+	}
 	close(g.done)
 }
 
@@ -200,6 +208,9 @@ func (g *running) Checkpoint(b rpc.Body) {
 			}
 		})
 	case *rpc.CheckpointComplete:
+		if b.Stop {
+			g.stopped.Store(true)
+		}
 		g.each(b.Tasks, func(t *runningTask) {
 			if t.saves != nil {
 				t.saves.Completed(b.Epoch)

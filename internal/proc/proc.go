@@ -42,6 +42,8 @@ type Process struct {
 	CreateFile func(name string) (io.WriteCloser, error)
 	// Interrupts returns a context that ends at the first SIGINT or SIGTERM; a second one kills the process.
 	Interrupts func(ctx context.Context) (context.Context, context.CancelFunc)
+	// Requests returns what other processes ask for by signals, until stop is called; nil where there are no such signals.
+	Requests func() (requests <-chan Request, stop func())
 	// Memory returns how many bytes of memory the process may have: the limit of its control group, or else what the machine
 	// has; 0 if that is unknown.
 	Memory func() int64
@@ -81,6 +83,7 @@ func Self() *Process {
 		},
 		ReadFile:   os.ReadFile,
 		CreateFile: func(name string) (io.WriteCloser, error) { return os.Create(name) },
+		Requests:   requests,
 		Interrupts: func(ctx context.Context) (context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancelCause(ctx)
 			signals, over := make(chan os.Signal, 2), make(chan struct{})

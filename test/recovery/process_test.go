@@ -207,3 +207,33 @@ func TestCoordinatorIsKilled(t *testing.T) {
 	}
 	p.finish(n)
 }
+
+// A running program is asked by signal for a savepoint, and then to stop with one.
+func TestSignals(t *testing.T) {
+	const n = 10_000
+	dir, saves := t.TempDir(), t.TempDir()
+	p := start(t, dir, n, 5_000, 2, map[int64]int64{}, "-D", "execution.checkpointing.savepoint-dir="+saves)
+	p.awaitRows(1000)
+	if err := p.cmd.Process.Signal(syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	_, rows := p.counts()
+	p.awaitRows(rows + 1000)
+	if err := p.cmd.Process.Signal(syscall.SIGUSR2); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-p.done; err != nil {
+		t.Fatalf("%v\n%s", err, &p.errs)
+	}
+	said := strings.Split(strings.TrimSpace(p.errs.String()), "\n")
+	path, ok := strings.CutPrefix(said[len(said)-1], "savepoint: ")
+	if made, _ := filepath.Glob(saves + "/*/manifest"); !ok || len(made) != 2 {
+		t.Fatalf("savepoints %v\n%s", made, &p.errs)
+	}
+	best, rows := p.counts()
+	again := start(t, dir, n, 5_000, 3, best, "--restore", path)
+	again.finish(n)
+	if _, more := again.counts(); rows+more != n {
+		t.Errorf("%d rows before and %d after the stop", rows, more)
+	}
+}

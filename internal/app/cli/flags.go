@@ -64,6 +64,10 @@ func flags() []flag {
 			return nil
 		}},
 		{names: []string{"--config"}, value: "FILE", doc: "read options from a YAML file", set: func(f *Flags, v string) error { f.File = v; return nil }},
+		{names: []string{"--checkpoint-interval"}, value: "DURATION", doc: "take a checkpoint so often, and go on from the latest one after a failure",
+			set: func(f *Flags, v string) error { return f.setting(config.CheckpointInterval.Key(), v) }},
+		{names: []string{"--checkpoint-dir"}, value: "DIR", doc: "keep checkpoints there; the same command, started again, goes on from the latest one",
+			set: func(f *Flags, v string) error { return f.setting(config.CheckpointDir.Key(), v) }},
 		{names: []string{"--restore"}, value: "PATH", doc: "start from a savepoint or checkpoint: its directory, its manifest, or that of a job, whose newest is taken",
 			set: func(f *Flags, v string) error { return f.setting(config.RestorePath.Key(), v) }},
 		{names: []string{"--allow-non-restored-state"}, noValue: "true", doc: "with --restore: drop the state of operators that the job does not have",
@@ -162,6 +166,7 @@ func Usage(program string) string {
 		}
 		fmt.Fprintf(&b, "  %-38s %s\n", left, fl.doc)
 	}
-	b.WriteString("\nAn interrupt (Ctrl-C) cancels the job; a second one kills the process.\n")
+	b.WriteString("\nAn interrupt (Ctrl-C) cancels the job; a second one kills the process.\n" +
+		"SIGUSR1 takes a savepoint in execution.checkpointing.savepoint-dir; SIGUSR2 takes one and ends the job.\n")
 	return b.String()
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"runtime/pprof"
+	"sync"
 	"time"
 
 	"github.com/weir-stream/weir/config"
@@ -187,6 +188,17 @@ func run(p *proc.Process, f *Flags, plan *app.Plan, s *screen) int {
 		if err != nil {
 			return fail(p.Stderr, exitUsage, err)
 		}
+	}
+	if p.Requests != nil {
+		requests, stop := p.Requests()
+		control := make(chan *app.Control, 1)
+		plan.Started = func(c *app.Control) { control <- c }
+		var under sync.WaitGroup
+		asked, end := context.WithCancel(ctx)
+		under.Go(func() { obey(asked, requests, control, p.Stderr) })
+		defer under.Wait()
+		defer end()
+		defer stop()
 	}
 	v := newView(p, f, s)
 	var result *app.Result
