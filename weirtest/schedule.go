@@ -1,0 +1,161 @@
+package weirtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+)
+
+// schedule is one disturbed run of a job: how it is set up, and what goes wrong when. It follows from its seed.
+type schedule struct {
+	seed        uint64
+	parallelism int
+	batch       int
+	chained     bool
+	backend     string
+	unaligned   bool
+	switchAfter time.Duration // of checkpoints that begin aligned
+	interval    time.Duration
+	concurrent  int
+	faults      []fault
+}
+
+// fault is one thing that goes wrong.
+type fault struct {
+	kind faultKind
+	// at is when, counted from the begin of the first run in time that somebody lives; for faults of the storage it is from
+	// when on the next request is the one.
+	at time.Duration
+	// pick chooses a task, or what becomes of the request.
+	pick int
+	// parallelism is that of the run after a power cut.
+	parallelism int
+	// slow is how long a slow request takes.
+	slow time.Duration
+}
+
+type faultKind uint8
+
+const (
+	// failTask lets one task fail.
+	failTask faultKind = iota
+	// powerCut ends every process at once; the job is started again, at another parallelism.
+	powerCut
+	// storeRefuses lets the next requests of the storage fail, though nothing was done.
+	storeRefuses
+	// storeForgets lets the next request of the storage be done, and its answer be lost.
+	storeForgets
+	// storeTears lets the next write or read end in the middle.
+	storeTears
+	// storeWaits lets the next request take long.
+	storeWaits
+	// storeFull lets the next requests find no space.
+	storeFull
+	// twice lets the next messages of the control plane come twice.
+	twice
+	faultKinds
+)
+
+var faultNames = [...]string{"a task fails", "power cut", "the storage refuses", "the storage does, and forgets to say so", "the storage tears",
+	"the storage is slow", "the storage is full", "messages come twice"}
+
+func (f fault) String() string {
+	s := fmt.Sprintf("%8v  %s", f.at, faultNames[f.kind])
+	switch f.kind {
+	case failTask:
+		s += fmt.Sprintf(" (number %d)", f.pick)
+	case powerCut:
+		s += fmt.Sprintf(", goes on at parallelism %d", f.parallelism)
+	case storeRefuses, storeFull, twice:
+		s += fmt.Sprintf(" (%d times)", f.pick)
+	case storeWaits:
+		s += fmt.Sprintf(" (%v)", f.slow)
+	}
+	return s
+}
+
+// draw makes the schedule of a seed for a job whose undisturbed run takes so long.
+func draw(seed uint64, length time.Duration) schedule {
+	r := rand.New(rand.NewPCG(seed, 0x63686173))
+	pick := func(of ...int) int { return of[r.IntN(len(of))] }
+	s := schedule{seed: seed, parallelism: 1 + r.IntN(3), batch: pick(1, 2, 7, 30), chained: r.IntN(2) == 0, backend: "paged", concurrent: pick(1, 1, 2),
+		interval: time.Duration(pick(2, 3, 5, 10, 25)) * time.Millisecond}
+	if r.IntN(4) == 0 {
+		s.backend = "model"
+	}
+	switch r.IntN(3) {
+	case 0:
+		s.unaligned, s.concurrent = true, 1
+	case 1:
+		s.unaligned, s.concurrent, s.switchAfter = true, 1, time.Duration(1+r.IntN(5))*time.Millisecond
+	}
+	for range 1 + r.IntN(5) {
+		f := fault{kind: faultKind(r.IntN(int(faultKinds))), at: time.Duration(r.Int64N(int64(length)*5/4 + 1)).Round(10 * time.Microsecond)}
+		if r.IntN(3) == 0 {
+			f.kind = powerCut // what tells most
+		}
+		f.pick, f.parallelism = r.IntN(8), 1+r.IntN(3)
+		switch f.kind {
+		case storeRefuses, storeFull, twice:
+			f.pick = 1 + r.IntN(4)
+		case storeWaits:
+			f.slow = time.Duration(1+r.IntN(100)) * time.Millisecond
+		}
+		s.faults = append(s.faults, f)
+	}
+	slices.SortStableFunc(s.faults, func(a, b fault) int { return int(a.at - b.at) })
+	return s
+}
+
+func (s schedule) String() string {
+	var b strings.Builder
+	barriers := "aligned barriers"
+	if s.unaligned {
+		barriers = "unaligned barriers"
+		if s.switchAfter > 0 {
+			barriers += fmt.Sprintf(" after %v", s.switchAfter)
+		}
+	}
+	chained := "chained"
+	if !s.chained {
+		chained = "unchained"
+	}
+	fmt.Fprintf(&b, "seed %d: parallelism %d, batches of %d, %s, state backend %s, checkpoints every %v (%d at a time), %s\n",
+		s.seed, s.parallelism, s.batch, chained, s.backend, s.interval, s.concurrent, barriers)
+	for _, f := range s.faults {
+		fmt.Fprintln(&b, f)
+	}
+	return b.String()
+}
+
+// shorten looks for the shortest schedule that still fails, by leaving out faults and settings one after the other.
+func shorten(s schedule, fails func(schedule) bool) schedule {
+	for again := true; again; {
+		again = false
+		for i := range s.faults {
+			less := s
+			less.faults = slices.Delete(slices.Clone(s.faults), i, i+1)
+			if fails(less) {
+				s, again = less, true
+				break
+			}
+		}
+	}
+	for _, simpler := range []func(*schedule){
+		func(s *schedule) { s.unaligned, s.switchAfter = false, 0 },
+		func(s *schedule) { s.switchAfter = 0 },
+		func(s *schedule) { s.concurrent = 1 },
+		func(s *schedule) { s.chained = true },
+		func(s *schedule) { s.batch = 30 },
+		func(s *schedule) { s.parallelism = 1 },
+	} {
+		less := s
+		simpler(&less)
+		if less.String() != s.String() && fails(less) {
+			s = less
+		}
+	}
+	return s
+}

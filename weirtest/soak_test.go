@@ -1,0 +1,96 @@
+package weirtest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/weir-stream/weir"
+	"github.com/weir-stream/weir/connector/generator"
+	"github.com/weir-stream/weir/internal/planted"
+	"github.com/weir-stream/weir/internal/testkit/seeds"
+	"github.com/weir-stream/weir/state"
+	"github.com/weir-stream/weir/window"
+)
+
+// TestSoak is the simulation: coordinator, workers, storage and sink under the faults of a seed. make soak SEEDS=2000.
+func TestSoak(t *testing.T) { Chaos(t, everything, seeds.List(12)...) }
+
+// TestPlantedMistakes shows what the simulation can see: it finds each mistake that can be planted within so many seeds.
+func TestPlantedMistakes(t *testing.T) {
+	const most = 200
+	calm := disturb(t, undisturbed, everything)
+	if calm.err != nil {
+		t.Fatal(calm.err)
+	}
+	for _, m := range planted.All() {
+		t.Run(m.String(), func(t *testing.T) {
+			planted.Plant(t, m)
+			for seed := uint64(1); seed <= most; seed++ {
+				if wrong := disturb(t, draw(seed, calm.length), everything).against(calm); wrong != "" {
+					t.Logf("found by seed %d: %.200s", seed, wrong)
+					return
+				}
+			}
+			t.Errorf("not found within %d seeds", most)
+		})
+	}
+}
+
+type mark struct {
+	N, Key, At int64 // s
+}
+
+// everything has a state of each kind, in one job.
+func everything(env *weir.Env) weir.Stream[string] {
+	events := func(name string, n, step int64) weir.Stream[mark] {
+		// Each thirty-first row of the second half is late for certain, however rows are cut into batches.
+		row := func(i int64) mark {
+			if i > n/2 && i%31 == 0 {
+				return mark{N: i, Key: i % 13, At: 1}
+			}
+			return mark{N: i, Key: i * i % 13, At: step * (i + i*7%5)}
+		}
+		return weir.From(env, name, generator.Of(row, generator.Count(n)),
+			weir.EventTime(func(e mark) time.Time { return time.Unix(e.At, 0) }, weir.OutOfOrder(time.Duration(3*step)*time.Second)))
+	}
+	key := func(e mark) int64 { return e.Key }
+	a, b := events("a", 240, 1), events("b", 80, 3)
+	late := weir.NewTag[mark]("late")
+	windows := a.KeyBy(key).Window("windows", window.Tumbling(20*time.Second)).SideLate(late).Aggregate(weir.Count[mark]())
+	return text("window", windows).Union(
+		text("late", windows.Side(late)),
+		text("sliding", a.KeyBy(key).Window("sliding", window.Sliding(30*time.Second, 10*time.Second)).Aggregate(weir.Sum(func(e mark) int64 { return e.N }))),
+		text("session", b.KeyBy(key).Window("sessions", window.Session(7*time.Second)).Aggregate(weir.Count[mark]())),
+		text("minute", a.KeyBy(key).Process("minutes", func() weir.KeyedProcess[int64, mark, mark] { return &minutes{} })),
+		text("pair", a.KeyBy(key).JoinInterval("pairs", b.KeyBy(key), -4*time.Second, 4*time.Second).
+			Inner(func(a, b mark) mark { return mark{N: a.N, Key: b.N, At: a.At} })),
+	)
+}
+
+func text[T any](what string, s weir.Stream[T]) weir.Stream[string] {
+	return s.Map(func(v T) string { return fmt.Sprint(what, " ", render(v)) })
+}
+
+// minutes adds up the rows of a key by minute, and gives each sum when its minute is over.
+type minutes struct{ sums state.Map[int64, int64] }
+
+func (m *minutes) Open(ctx *weir.KeyedContext[int64]) error {
+	m.sums = ctx.State(state.MapOf[int64, int64]("sums"))
+	return nil
+}
+
+func (m *minutes) Process(ctx *weir.KeyedContext[int64], e mark, _ weir.Out[mark]) error {
+	end := e.At/60*60 + 60
+	sum, _ := m.sums.Get(end)
+	m.sums.Put(end, sum+e.N)
+	ctx.RegisterEventTimer(time.Unix(end, 0))
+	return nil
+}
+
+func (m *minutes) OnTimer(ctx *weir.KeyedContext[int64], at weir.Timer, out weir.Out[mark]) error {
+	sum, _ := m.sums.Get(at.Time.Unix())
+	m.sums.Delete(at.Time.Unix())
+	out.Emit(mark{N: sum, Key: ctx.Key(), At: at.Time.Unix()})
+	return nil
+}
