@@ -17,7 +17,6 @@ import (
 	"github.com/weir-stream/weir/internal/jobmanager"
 	"github.com/weir-stream/weir/internal/objstore"
 	"github.com/weir-stream/weir/internal/objstore/memory"
-	"github.com/weir-stream/weir/internal/restore"
 	"github.com/weir-stream/weir/internal/rpc"
 	"github.com/weir-stream/weir/internal/snapshot"
 	"github.com/weir-stream/weir/internal/storage"
@@ -95,6 +94,8 @@ type keeper struct {
 	at    *saving
 	// nonce names this process.
 	nonce string
+	// planned says that the operators of this process can read what they are restored from.
+	planned bool
 }
 
 // Open implements jobmanager.CheckpointStore.
@@ -213,8 +214,14 @@ func (k *kept) Restore(ctx context.Context, epoch ids.Epoch, g ids.Generation) (
 	if err != nil {
 		return jobmanager.Restored{}, err
 	}
-	if err := k.plans(snap.Manifest); err != nil {
+	if err := k.plans(ctx, snap.Manifest); err != nil {
 		return jobmanager.Restored{}, err
+	}
+	if epoch == 0 && !k.claimed && k.plan.Config.Get(config.RestoreMode) == "CLAIM" {
+		if err := k.store.Claim(ctx, ref); err != nil {
+			return jobmanager.Restored{}, err
+		}
+		k.claimed = true
 	}
 	out := jobmanager.Restored{Epoch: epoch, Tasks: rpc.Restore{Dir: ref.Dir, Manifest: ref.Manifest}}
 	for i := range snap.Operators {
@@ -245,28 +252,27 @@ func (k *kept) given(ctx context.Context) (storage.Ref, error) {
 	if err != nil {
 		return refuse(err)
 	}
-	if !k.claimed && k.plan.Config.Get(config.RestoreMode) == "CLAIM" {
-		if err := k.store.Claim(ctx, ref); err != nil {
-			return storage.Ref{}, err
-		}
-		k.claimed = true
-	}
 	return ref, nil
 }
 
-// plans refuses what can be refused without opening an operator.
-func (k *kept) plans(m *snapshot.Manifest) error {
-	var job []restore.Operator
-	for _, v := range k.plan.Job.Vertices {
-		for _, op := range v.Operators {
-			job = append(job, restore.Operator{Name: stateName(op.Node), Keys: op.Node.KeySchema()})
-		}
+// plans refuses what the job cannot go on from. What operators open does not change while a process lives, so that only its
+// first restore is planned.
+func (k *kept) plans(ctx context.Context, m *snapshot.Manifest) error {
+	if k.planned {
+		return nil
 	}
-	p := restore.Make(m, k.plan.Fingerprint, job, restore.Options{DropUnclaimed: k.plan.Config.Get(config.RestoreIgnoreUnclaimed)})
+	p, err := k.plan.PlanRestore(ctx, k.world, m)
+	if err != nil {
+		return err
+	}
+	if err := p.Refused(); err != nil {
+		return err
+	}
+	k.planned = true
 	for _, d := range p.Dropped() {
-		k.world.Log.Warn("state is dropped", "state", d)
+		k.world.Log.Warn("state is dropped, because the job does not have its operator", "dropped", d)
 	}
-	return p.Refused()
+	return nil
 }
 
 // sourceOf is what the master needs of an operator of a checkpoint, if that is a source of the plan.
