@@ -222,6 +222,7 @@ type valueState struct {
 	layout
 	width int
 	t     *Table
+	mark  uint64   // of the last cut
 	batch struct { // the composed keys of one call of Refs
 		hashes  []uint64
 		buf     []byte

@@ -1,6 +1,7 @@
 package paged
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -28,16 +29,24 @@ type image struct {
 
 // Cut returns what the table holds now, readable from another goroutine while the table changes. It costs a moment a
 // segment. Until the cut is released the first change of a cell copies it aside. Pointers into the table are invalid then.
-func (t *Table) Cut() *FrozenTable {
+func (t *Table) Cut() *FrozenTable { return t.cut(false) }
+
+// cut is Cut, with a memory of changes if track is set.
+func (t *Table) cut(track bool) *FrozenTable {
 	if t.held == nil {
 		t.held = new(atomic.Int32)
 	}
 	t.held.Add(1)
 	t.seq++
 	t.marks = true
-	f := &FrozenTable{shape: t.shape, seq: t.seq, held: t.held, n: t.n}
+	if track {
+		t.beginInterval()
+	}
+	f := &FrozenTable{shape: t.shape, seq: t.seq, held: t.held, n: t.n,
+		tracked: t.track.on, base: t.track.base, gone: slices.Clip(t.track.past), shared: t.track.shared}
 	f.segs = make([]frozenSegment, 0, t.nsegs)
 	for i, s := range t.segments() {
+		t.endInterval(s)
 		s.bits = nil
 		if s.n == 0 && s.image == nil {
 			continue
@@ -47,7 +56,7 @@ func (t *Table) Cut() *FrozenTable {
 		}
 		if s.image.join(f, s.n > 0) {
 			last := (t.dirBase+uint64(i+t.spanOf(i, s)))<<t.shift - 1
-			f.segs = append(f.segs, frozenSegment{image: s.image, n: s.n, last: last})
+			f.segs = append(f.segs, frozenSegment{image: s.image, n: s.n, last: last, past: slices.Clip(s.past)})
 		}
 	}
 	return f
@@ -123,6 +132,7 @@ func (t *Table) part(s *segment) bool {
 	}
 	m.cells = t.pool.getDirty(m.class)
 	copyWords(m.cells, s.cells, uintptr(m.mask+1)*t.cellBytes)
+	s.bits = slices.Clone(s.bits) // what changes from now on is not in the logs of m
 	m.owned = true
 	return true
 }
@@ -149,23 +159,25 @@ func (t *Table) markCell(s *segment, cell unsafe.Pointer) {
 // firstChange is the first change of a cell since the last cut, or since s began.
 func (t *Table) firstChange(s *segment, cell unsafe.Pointer, bit uintptr) {
 	m := s.image
-	if m == nil {
-		if t.held.Load() == 0 {
-			t.marks = false
+	if m != nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if len(m.cuts) == 0 {
+			m, s.image = nil, nil
 		}
+	}
+	if m == nil && !t.track.on {
+		t.marks = t.held.Load() > 0
 		return
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.cuts) == 0 {
-		s.image, s.bits = nil, nil
-		return
-	}
-	log := m.logs[len(m.logs)-1]
+	t.track.fresh = true
 	if s.bits == nil {
-		s.bits = make([]uint64, uintptr(s.mask+1)*t.cellBytes>>t.bitShift>>6+1)
-		log.bits = s.bits
+		s.bits = make([]uint64, t.bitWords(s))
 	}
-	log.add(&t.shape, &s.arena, cell, uintptr(cell)-uintptr(s.cells), m.class)
+	if m != nil {
+		log := m.logs[len(m.logs)-1]
+		log.bits = s.bits
+		log.add(&t.shape, &s.arena, cell, uintptr(cell)-uintptr(s.cells), m.class)
+	}
 	s.bits[bit>>6] |= 1 << (bit & 63)
 }

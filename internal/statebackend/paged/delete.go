@@ -24,6 +24,7 @@ func (t *Table) Delete64(hash, key uint64) bool {
 // more from its home slot moves back.
 func (t *Table) remove(s *segment, at uintptr) {
 	i := uint64(at)
+	t.noteRemoval(s, i)
 	s.arena.dead += t.refBytes(t.cellAt(s, i))
 	s.n--
 	t.n--
@@ -123,6 +124,10 @@ func (t *Table) Close() {
 	clear(t.segs)
 	clear(t.dir)
 	t.segs, t.dir = t.segs[:0], t.dir[:0]
+	if t.track.on && t.n > 0 {
+		t.track.fresh = true
+		*t.track.gone = removals{lost: true}
+	}
 	t.n, t.nsegs = 0, 0
 	t.growths++
 }

@@ -20,12 +20,18 @@ type FrozenTable struct {
 	held  *atomic.Int32
 	view  *view
 	done  bool
+
+	tracked bool // the changes since the cut base and later ones are known
+	base    uint64
+	gone    []pastRemovals
+	shared  *trackShared
 }
 
 type frozenSegment struct {
 	image *image // nil once the segment was drained
 	n     int
 	last  uint64 // the largest hash that may be in it
+	past  []pastBits
 }
 
 // Len returns the number of keys.
@@ -82,7 +88,7 @@ func (f *FrozenTable) Release() {
 	for i := range f.segs {
 		f.leave(i)
 	}
-	f.segs, f.view = nil, nil
+	f.segs, f.view, f.gone = nil, nil, nil
 	f.held.Add(-1)
 }
 
@@ -97,12 +103,21 @@ func (f *FrozenTable) visit(i int, r keygroup.Range, visit func(hash uint64, key
 	if m == nil {
 		return true
 	}
+	v := f.viewOf()
+	v.load(m, f.seq)
+	return v.show(r, f.segs[i].n, visit)
+}
+
+func (f *FrozenTable) viewOf() *view {
 	if f.view == nil {
 		f.view = &view{shape: &f.shape}
 	}
-	v := f.view
-	v.load(m, f.seq)
-	for _, off := range v.sort(r, f.segs[i].n) {
+	return f.view
+}
+
+// show visits the cells of v whose group is in r.
+func (v *view) show(r keygroup.Range, n int, visit func(hash uint64, key, value []byte) bool) bool {
+	for _, off := range v.sort(r, n) {
 		cell := v.cell(uintptr(off))
 		key, val := v.refs(&v.arena, cell)
 		if v.keyWidth != 0 {
@@ -118,12 +133,12 @@ func (f *FrozenTable) visit(i int, r keygroup.Range, visit func(hash uint64, key
 	return true
 }
 
-// get appends the blob of a key to buf, and its counter of appends. It reports whether the key is there.
-func (f *FrozenTable) get(hash uint64, key []byte, buf []byte) (_ []byte, count uint32, ok bool) {
+// get appends the blob of a key, or nothing if its values are no blobs, to buf. It reports whether the key is there.
+func (f *FrozenTable) get(hash uint64, key []byte, buf []byte) (_ []byte, ok bool) {
 	hash = norm(hash)
 	i := f.segmentFor(hash)
 	if i == len(f.segs) || f.segs[i].image == nil {
-		return buf, 0, false
+		return buf, false
 	}
 	m := f.segs[i].image
 	m.mu.Lock()
@@ -133,13 +148,13 @@ func (f *FrozenTable) get(hash uint64, key []byte, buf []byte) (_ []byte, count 
 		cell, k, v := m.at(f.seq, uintptr(p)*t.cellBytes)
 		switch *(*uint64)(cell) {
 		case 0:
-			return buf, 0, false
+			return buf, false
 		case hash:
 			if t.keyWidth != 0 {
 				k = unsafe.Slice((*byte)(unsafe.Add(cell, tagBytes)), t.keyWidth)
 			}
 			if string(k) == string(key) {
-				return append(buf, v...), (*blob)(unsafe.Add(cell, t.valOff)).user, true
+				return append(buf, v...), true
 			}
 		}
 	}
@@ -197,8 +212,11 @@ func (v *view) load(m *image, seq uint64) {
 	for _, chunks := range slices.Backward(logs) {
 		v.overlay(chunks)
 	}
-	v.arena = arena{base: unsafe.Pointer(unsafe.SliceData(v.bytes))}
+	v.close()
 }
+
+// close ends the filling of v.
+func (v *view) close() { v.arena = arena{base: unsafe.Pointer(unsafe.SliceData(v.bytes))} }
 
 // copyClean copies cells from off on that have not changed since the cut and returns where to go on. The others are filled in
 // by overlay.

@@ -22,7 +22,7 @@ func (t *Table) setCells(s *segment, cells int) {
 	s.cells = t.pool.get(s.class)
 	s.mask = uint64(cells - 1)
 	s.limit = cells / 4 * 3
-	s.bits, s.image = nil, nil
+	s.bits, s.image, s.past = nil, nil, nil
 }
 
 // grow makes room in s for the key with this hash, by doubling s or by splitting it in two.
@@ -48,7 +48,11 @@ func (t *Table) grow(s *segment, hash uint64) {
 func (t *Table) double(s *segment, hash uint64) {
 	old := *s
 	t.setCells(s, 2*int(old.mask+1))
-	t.eachCell(&old, func(cell unsafe.Pointer) { t.copyCell(s, cell) })
+	t.follow(&old, s)
+	t.eachCell(&old, func(cell unsafe.Pointer) {
+		to := t.copyCell(s, cell)
+		t.moved(&old, uintptr(cell)-uintptr(old.cells), s, uintptr(to)-uintptr(s.cells))
+	})
 	t.retireCells(&old, s)
 	t.link(s, hash>>t.shift-t.dirBase)
 }
@@ -107,10 +111,13 @@ func (t *Table) split(s *segment, hash uint64) {
 	if s.arena.base != nil {
 		t.splitArena(s, children)
 	}
+	t.follow(s, children[0])
+	t.follow(s, children[1])
 	bit := s.shift - 1
 	t.eachCell(s, func(cell unsafe.Pointer) {
 		c := children[*(*uint64)(cell)>>bit&1]
 		to := t.copyCell(c, cell)
+		t.moved(s, uintptr(cell)-uintptr(s.cells), c, uintptr(to)-uintptr(c.cells))
 		c.n++
 		if s.arena.base != nil {
 			t.copyRefs(&s.arena, &c.arena, to)

@@ -22,6 +22,7 @@ type listState struct {
 	heads   *Table
 	chunks  *Table
 	last    uint64 // number of the newest chunk
+	mark    uint64 // of the last cut
 	max     int    // chunkBytesMax, less in tests
 	scratch []byte
 }

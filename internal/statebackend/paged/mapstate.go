@@ -18,6 +18,9 @@ type mapState struct {
 	roots *Table
 	nodes *Table
 	last  uint64 // number of the newest node
+	n     int    // entries
+	fresh bool   // something changed since the last cut
+	mark  uint64 // of the last cut
 
 	path    []step
 	leaf    place // of the node at the end of path
@@ -138,10 +141,12 @@ func (m *mapState) Get(key statebackend.Key, ns, entry []byte) ([]byte, bool) {
 
 func (m *mapState) Put(key statebackend.Key, ns, entry, value []byte) {
 	checkWidth(m.name, m.width, value)
+	m.fresh = true
 	t := m.tree(key, ns)
 	n := t.walk(entry)
 	if n == nil {
-		m.scratch[0] = appendEdited(m.scratch[0][:0], appendEmpty(nil, 0), 0, false, entry, value)
+		m.n++
+		m.scratch[0] = appendEdited(m.scratch[0][:0], appendEmpty(nil, 0), 0, false, entry, value, m.stamp())
 		m.roots.PutBytes(t.hash, t.key, m.scratch[0])
 		m.roots.addBlobCount(t.hash, t.key, 1)
 		return
@@ -150,19 +155,22 @@ func (m *mapState) Put(key statebackend.Key, ns, entry, value []byte) {
 	p := m.leaf
 	if found {
 		if len(n.value(at)) == len(value) {
-			copy(node(p.t.resize(p.hash, p.s, p.b, len(n))).value(at), value)
+			leaf := node(p.t.resize(p.hash, p.s, p.b, len(n)))
+			copy(leaf.value(at), value)
+			leaf.setStamp(at, m.stamp())
 			return
 		}
 	} else {
 		m.root.t.markBlob(m.root.hash, m.root.b)
 		m.root.b.user++
+		m.n++
 		if size := len(n) + insertedBytes(entry, value); size <= n.bytesMax() {
-			node(p.t.resize(p.hash, p.s, p.b, size)).insert(len(n), at, entry, value)
+			node(p.t.resize(p.hash, p.s, p.b, size)).insert(len(n), at, entry, value, m.stamp())
 			p.t.settle(p.s, norm(p.hash))
 			return
 		}
 	}
-	m.scratch[0] = appendEdited(m.scratch[0][:0], n, at, found, entry, value)
+	m.scratch[0] = appendEdited(m.scratch[0][:0], n, at, found, entry, value, m.stamp())
 	t.settle(m.scratch[0])
 }
 
@@ -185,13 +193,13 @@ func (t tree) settle(n node) {
 			var left [8]byte
 			binary.LittleEndian.PutUint64(left[:], t.add(m.scratch[1]))
 			root := node(appendEmpty(nil, n.level()+1))
-			root = appendEdited(nil, root, 0, false, nil, left[:])
-			t.store(0, appendEdited(nil, root, 1, false, separator, right[:]))
+			root = appendEdited(nil, root, 0, false, nil, left[:], 0)
+			t.store(0, appendEdited(nil, root, 1, false, separator, right[:], 0))
 			return
 		}
 		t.store(id, m.scratch[1])
 		parent := m.path[depth-1]
-		m.scratch[0] = appendEdited(m.scratch[0][:0], t.load(parent.id), parent.at+1, false, separator, right[:])
+		m.scratch[0] = appendEdited(m.scratch[0][:0], t.load(parent.id), parent.at+1, false, separator, right[:], 0)
 		n = m.scratch[0]
 	}
 }
@@ -206,12 +214,17 @@ func (m *mapState) Remove(key statebackend.Key, ns, entry []byte) bool {
 	if !found {
 		return false
 	}
+	m.fresh = true
+	m.n--
 	if m.roots.BlobCount(t.hash, t.key) == 1 {
 		t.drop(t.load(0))
 		m.roots.Delete(t.hash, t.key)
 		return true
 	}
 	m.roots.addBlobCount(t.hash, t.key, -1)
+	if k := &m.roots.track; k.on {
+		k.gone.add(norm(t.hash), t.key, notNil(entry), m.n)
+	}
 	for depth := len(m.path) - 1; ; depth-- {
 		id := m.path[depth].id
 		m.scratch[0] = appendWithout(m.scratch[0][:0], n, at)
@@ -301,9 +314,21 @@ func (m *mapState) Clear(key statebackend.Key, ns []byte) bool {
 	if root == nil {
 		return false
 	}
+	m.fresh = true
+	m.n -= int(m.roots.BlobCount(t.hash, t.key))
 	t.drop(root)
 	m.roots.Delete(t.hash, t.key)
 	return true
+}
+
+// stamp is what entries put now carry.
+func (m *mapState) stamp() uint32 { return uint32(m.roots.seq) }
+
+func notNil(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
 }
 
 func (m *mapState) All(f func(key statebackend.Key, ns, entry, value []byte) bool) {

@@ -8,12 +8,15 @@ import (
 // node is one page of a B+ tree: entries sorted by the bytes of their keys.
 //
 //	+-------+-------+--------+- ... -+--------+----------------------------+- ...
-//	| level | count | end 0  |       | end n-1| size of key 0 | key | value | entry 1 ...
+//	| level | count | end 0  |       | end n-1| head 0 | key | value | entry 1 ...
 //	+-------+-------+--------+- ... -+--------+----------------------------+- ...
 //	  u16     u16     u32              u32      u32
 //
 // level 0 is a leaf. Above it a value is the number of the child (u64) that holds the keys from its own on; the first
 // child also holds all smaller ones. end i is where entry i ends, counted from the end of the table of ends.
+//
+// The head of an entry has the size of its key in the lower 20 bits; all ones say that the size follows in a u32 of its own.
+// The upper 12 bits are, in a leaf, the number of the last cut before the entry was put, modulo 4096.
 type node []byte
 
 const (
@@ -22,7 +25,36 @@ const (
 	// is small; an inner node only by splits, so it is larger and the tree flat.
 	leafBytesMax  = 1024
 	innerBytesMax = 4 << 10
+
+	keySizeBits = 20
+	longKey     = 1<<keySizeBits - 1
+	stamps      = 1 << (32 - keySizeBits)
 )
+
+// splitEntry returns the key of the entry at the start of e, and how many bytes lie before it.
+func splitEntry(e []byte) (key []byte, at int) {
+	size, at := binary.LittleEndian.Uint32(e)&longKey, 4
+	if size == longKey {
+		size, at = binary.LittleEndian.Uint32(e[4:]), 8
+	}
+	return e[at : at+int(size) : at+int(size)], at
+}
+
+// appendHead appends what lies before a key.
+func appendHead(b, key []byte, stamp uint32) []byte {
+	stamp = stamp % stamps << keySizeBits
+	if len(key) < longKey {
+		return binary.LittleEndian.AppendUint32(b, stamp|uint32(len(key)))
+	}
+	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(b, stamp|longKey), uint32(len(key)))
+}
+
+func headBytes(key []byte) int {
+	if len(key) < longKey {
+		return 4
+	}
+	return 8
+}
 
 func (n node) level() int { return int(binary.LittleEndian.Uint16(n)) }
 func (n node) count() int { return int(binary.LittleEndian.Uint16(n[2:])) }
@@ -53,14 +85,23 @@ func (n node) end(i int) int {
 }
 
 func (n node) key(i int) []byte {
-	e := n.end(i - 1)
-	size := int(binary.LittleEndian.Uint32(n[e:]))
-	return n[e+4 : e+4+size : e+4+size]
+	key, _ := splitEntry(n[n.end(i-1):])
+	return key
+}
+
+// stamp returns when entry i was put.
+func (n node) stamp(i int) uint32 { return binary.LittleEndian.Uint32(n[n.end(i-1):]) >> keySizeBits }
+
+// setStamp says that entry i is put now.
+func (n node) setStamp(i int, stamp uint32) {
+	e := n[n.end(i-1):]
+	binary.LittleEndian.PutUint32(e, binary.LittleEndian.Uint32(e)&longKey|stamp%stamps<<keySizeBits)
 }
 
 func (n node) value(i int) []byte {
 	e, end := n.end(i-1), n.end(i)
-	return n[e+4+int(binary.LittleEndian.Uint32(n[e:])) : end : end]
+	key, at := splitEntry(n[e:])
+	return n[e+at+len(key) : end : end]
 }
 
 func (n node) child(i int) uint64 { return binary.LittleEndian.Uint64(n.value(i)) }
@@ -92,8 +133,7 @@ func (n node) lower(lo int, key []byte) int {
 		if mid > 0 {
 			at = binary.LittleEndian.Uint32(ends[4*mid:])
 		}
-		size := binary.LittleEndian.Uint32(base[at:])
-		if string(base[at+4:][:size]) < string(key) {
+		if k, _ := splitEntry(base[at:]); string(k) < string(key) {
 			lo = mid + 1
 		} else {
 			hi = mid
@@ -114,13 +154,13 @@ func appendNode(b []byte, n node, from, to int) []byte {
 }
 
 // appendEdited appends n with the entry at position at replaced (replace) or pushed back by (key, value).
-func appendEdited(b []byte, n node, at int, replace bool, key, value []byte) []byte {
+func appendEdited(b []byte, n node, at int, replace bool, key, value []byte, stamp uint32) []byte {
 	count, skip := n.count(), 0
 	if replace {
 		skip = 1
 	}
 	start, cut, rest := n.end(-1), n.end(at-1), n.end(at-1+skip)
-	size := 4 + len(key) + len(value)
+	size := headBytes(key) + len(key) + len(value)
 	shift := size - (rest - cut)
 	b = binary.LittleEndian.AppendUint16(b, uint16(n.level()))
 	b = binary.LittleEndian.AppendUint16(b, uint16(count+1-skip))
@@ -130,8 +170,7 @@ func appendEdited(b []byte, n node, at int, replace bool, key, value []byte) []b
 		b = binary.LittleEndian.AppendUint32(b, uint32(n.end(i)-start+shift))
 	}
 	b = append(b, n[start:cut]...)
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(key)))
-	b = append(append(b, key...), value...)
+	b = append(append(appendHead(b, key, stamp), key...), value...)
 	return append(b, n[rest:]...)
 }
 
@@ -145,13 +184,13 @@ func (n node) touch() uint64 {
 }
 
 // insertedBytes is what inserting an entry adds to a node.
-func insertedBytes(key, value []byte) int { return 8 + len(key) + len(value) }
+func insertedBytes(key, value []byte) int { return 4 + headBytes(key) + len(key) + len(value) }
 
 // insert puts an entry at position at of the node in the first size bytes of n, which has exactly the room for it.
-func (n node) insert(size, at int, key, value []byte) {
+func (n node) insert(size, at int, key, value []byte, stamp uint32) {
 	count := n.count()
 	start, cut := n.end(-1), n.end(at-1)
-	add := 4 + len(key) + len(value)
+	add := headBytes(key) + len(key) + len(value)
 	copy(n[cut+4+add:], n[cut:size])
 	copy(n[start+4:], n[start:cut])
 	for i := count; i > at; i-- {
@@ -160,10 +199,8 @@ func (n node) insert(size, at int, key, value []byte) {
 	}
 	binary.LittleEndian.PutUint32(n[nodeHead+4*at:], uint32(cut-start+add))
 	binary.LittleEndian.PutUint16(n[2:], uint16(count+1))
-	e := n[cut+4:]
-	binary.LittleEndian.PutUint32(e, uint32(len(key)))
-	copy(e[4:], key)
-	copy(e[4+len(key):], value)
+	e := append(appendHead(n[cut+4:cut+4], key, stamp), key...)
+	_ = append(e, value...)
 }
 
 // appendWithout appends n without the entry at position at.

@@ -50,6 +50,7 @@ type Table struct {
 	marks bool
 	seq   uint64        // number of the last cut
 	held  *atomic.Int32 // cuts that are not released, nil before the first one
+	track tracking
 
 	empty                  unsafe.Pointer // the cells of segments that have none yet
 	segs                   []*segment     // parallel to dir: neighbours share a segment until it splits
@@ -89,9 +90,10 @@ type segment struct {
 	shift uint8 // hash>>shift is the prefix of all its keys
 	class uint8 // of the block of cells
 	arena arena
-	lazy  int      // cells to take for the first key; until then cells are shared and empty
-	bits  []uint64 // a bit a cell: changed since the last cut; nil stands for none
-	image *image   // what cuts see of the block of cells; nil if none does
+	lazy  int        // cells to take for the first key; until then cells are shared and empty
+	bits  []uint64   // a bit a cell: changed since the last cut; nil stands for none
+	image *image     // what cuts see of the block of cells; nil if none does
+	past  []pastBits // what changed before it, while the table tracks
 }
 
 // New returns an empty table. It panics if the configuration is contradictory, which is a bug of the caller.
