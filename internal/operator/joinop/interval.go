@@ -10,6 +10,7 @@ import (
 	"github.com/weir-stream/weir/internal/operator"
 	"github.com/weir-stream/weir/internal/operator/basic"
 	"github.com/weir-stream/weir/internal/sat"
+	"github.com/weir-stream/weir/internal/snapshot"
 	"github.com/weir-stream/weir/internal/statebackend"
 	"github.com/weir-stream/weir/internal/timer"
 )
@@ -116,12 +117,37 @@ func (o *interval[K, A, B, U]) Open(ctx *operator.Context, out operator.Collecto
 		return err
 	}
 	o.timers = timer.New(nil)
+	ctx.AddTimers("timers", snapshot.KindEventTimers, len(o.left.side), o.timers)
+	o.watermark = ctx.WatermarkThen()
+	if err := o.restoreArrivals(); err != nil {
+		return err
+	}
 	if err := o.left.open(ctx, out, o.state); err != nil {
 		return err
 	}
 	o.left.leave = leaver(o, &o.left, func(a *A, ta int64) error { return o.call(a, nil, ta, event.NoTime) })
 	o.right.leave = leaver(o, &o.right, func(b *B, tb int64) error { return o.call(nil, b, event.NoTime, tb) })
 	return o.right.open(ctx, out, o.state)
+}
+
+// arrivalsBlob is the number of rows that a subtask has kept so far.
+const arrivalsBlob = "arrivals"
+
+// Snapshot implements operator.Snapshotter.
+func (o *interval[K, A, B, U]) Snapshot(cut *operator.Cut) error {
+	cut.Blob(arrivalsBlob, o.ctx.Subtask, binary.LittleEndian.AppendUint64(nil, o.arrivals))
+	return nil
+}
+
+// restoreArrivals begins above the numbers of all rows that are restored, so that no row takes the place of another.
+func (o *interval[K, A, B, U]) restoreArrivals() error {
+	for _, b := range o.ctx.Restored.Union(arrivalsBlob) {
+		if len(b) != 8 {
+			return errs.New(errs.CodeCorrupt, errs.ClassFailJob, o.ctx.Place(), "the checkpoint is damaged: a number of arrivals of %d bytes", len(b))
+		}
+		o.arrivals = max(o.arrivals, binary.LittleEndian.Uint64(b))
+	}
+	return nil
 }
 
 func (o *interval[K, A, B, U]) Process(input int, b event.Batch) (err error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/operator"
 	"github.com/weir-stream/weir/internal/operator/basic"
+	"github.com/weir-stream/weir/internal/snapshot"
 	"github.com/weir-stream/weir/internal/statebackend"
 	"github.com/weir-stream/weir/internal/timer"
 	"github.com/weir-stream/weir/window"
@@ -184,7 +185,10 @@ func (o *windows[K, A, B, U]) Open(ctx *operator.Context, out operator.Collector
 	if o.state, err = ctx.OpenState(width); err != nil {
 		return err
 	}
+	o.watermark = ctx.WatermarkThen()
 	o.timers = [2]*timer.Timers{timer.New(nil), timer.New(nil)}
+	ctx.AddTimers("event-timers", snapshot.KindEventTimers, nsBytes, o.timers[window.EventTime])
+	ctx.AddTimers("processing-timers", snapshot.KindProcessingTimer, nsBytes, o.timers[window.ProcessingTime])
 	if o.cfg.Left.StateWords > 0 {
 		o.triggers, err = o.state.Value(statebackend.Descriptor{Name: "trigger", Kind: statebackend.KindValue, Width: stateBytes, NamespaceWidth: nsBytes,
 			Schema: codec.Table{Layout: "memory of a trigger", Namespace: spaces(o.cfg.Left)}.Append(nil)})
@@ -202,6 +206,15 @@ func (o *windows[K, A, B, U]) Open(ctx *operator.Context, out operator.Collector
 		return err
 	}
 	return o.right.open(ctx, out, o.state)
+}
+
+// AfterRestore implements operator.Restorer: timers of the clock that are overdue fire at once.
+func (o *windows[K, A, B, U]) AfterRestore() error {
+	if t, ok := o.timers[window.ProcessingTime].NextTime(); ok {
+		o.next = t
+		o.arm()
+	}
+	return nil
 }
 
 func (o *windows[K, A, B, U]) Process(input int, b event.Batch) (err error) {

@@ -213,7 +213,9 @@ func (o *panes[K, T, A, R, U]) takeInOrder(in *event.Records[T]) error {
 }
 
 // mayRefire reports whether rows of a pane may make windows fire again.
-func (o *panes[K, T, A, R, U]) mayRefire(t *touch[A]) bool { return len(t.refire) > 0 || len(o.ahead) > 0 }
+func (o *panes[K, T, A, R, U]) mayRefire(t *touch[A]) bool {
+	return len(t.refire) > 0 || len(o.ahead) > 0
+}
 
 // stamp gives rows the processing time, which is their time in processing-time windows.
 func (o *panes[K, T, A, R, U]) stamp(in *event.Records[T]) {
