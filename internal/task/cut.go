@@ -76,7 +76,6 @@ func (t *Task) seal(s *Snapshot) {
 	if t.align.captured.epoch == s.Barrier.Epoch {
 		s.Aligned = max(0, t.instant()-t.align.since-s.Cut)
 		t.takeCaptured(s)
-		t.align.captured.epoch = 0
 	}
 	t.align.cut = nil
 	t.alignedFor.Store(int64(s.Aligned))

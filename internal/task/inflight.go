@@ -5,14 +5,7 @@ import (
 
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/event"
-	"github.com/weir-stream/weir/internal/keygroup"
-)
-
-// The first byte of what is in flight says what follows: encoded rows, by the way they are routed, or a watermark.
-const (
-	inflightKeyed     byte = 'k'
-	inflightAny       byte = 'a'
-	inflightWatermark byte = 'w'
+	"github.com/weir-stream/weir/internal/watermark"
 )
 
 // captured is what the task records of its channels for an unaligned epoch.
@@ -21,15 +14,17 @@ type captured struct {
 	on       []bool // channels that are recorded
 	channels int    // how many
 	bytes    int64
-	frames   [][][]byte // by channel
+	frames   [][]byte
 }
 
 // capture starts to record a channel.
 func (t *Task) capture(ch int, epoch uint64) {
 	c := &t.align.captured
 	if c.on == nil {
-		n := len(t.cfg.Gates)
-		c.on, c.frames = make([]bool, n), make([][][]byte, n)
+		c.on = make([]bool, len(t.cfg.Gates))
+	}
+	if c.channels == 0 {
+		c.frames = append(c.frames[:0:0], mergerFrame(t.merger, len(t.cfg.Gates)))
 	}
 	c.epoch = epoch
 	if !c.on[ch] {
@@ -46,11 +41,8 @@ func (t *Task) captureEnd(ch int, epoch uint64) error {
 		return nil // declined
 	}
 	for _, ev := range t.inbox.Overtaken(ch) {
-		if err := t.record(ch, ev); err != nil {
+		if err := t.record(ch, ev); err != nil || c.channels == 0 {
 			return err
-		}
-		if c.channels == 0 {
-			return nil
 		}
 	}
 	t.inbox.Overtake(ch, 0)
@@ -65,16 +57,17 @@ func (t *Task) record(ch int, ev event.Event) error {
 	var frame []byte
 	switch ev.Kind {
 	case event.KindWatermark:
-		frame = binary.LittleEndian.AppendUint64([]byte{inflightWatermark}, uint64(ev.Time))
+		frame = watermarkFrame(ch, ev.Time)
 	case event.KindBatch:
 		var err error
-		if frame, err = t.encodeRows(ch, ev.Batch); err != nil {
+		x := t.cfg.Channels[ch]
+		if frame, err = rowsFrame(x.Route, t.cfg.Gates[ch], x.Codec, ev.Batch); err != nil {
 			return t.declineCapture(errs.Wrap(err, "", 0, t.place, "rows in flight cannot be stored"))
 		}
 	default:
 		return nil
 	}
-	c.frames[ch] = append(c.frames[ch], frame)
+	c.frames = append(c.frames, frame)
 	c.bytes += int64(len(frame))
 	most := t.cfg.Checkpoints.InflightMax
 	if most <= 0 {
@@ -85,14 +78,6 @@ func (t *Task) record(ch int, ev event.Event) error {
 			"more than %d bytes of rows are in flight: barriers do not come on all channels; see what the tasks in front of it wait for", most))
 	}
 	return nil
-}
-
-func (t *Task) encodeRows(ch int, b event.Batch) ([]byte, error) {
-	kind := inflightAny
-	if t.cfg.Channels[ch].Route == RouteKeyed {
-		kind = inflightKeyed
-	}
-	return t.cfg.Channels[ch].Codec.Encode([]byte{kind}, b)
 }
 
 // declineCapture gives up an epoch whose rows in flight the task cannot keep.
@@ -116,203 +101,91 @@ func (t *Task) dropCapture() {
 	for ch, on := range c.on {
 		if on {
 			t.inbox.Overtake(ch, 0)
+			c.on[ch] = false
 		}
-		c.on[ch], c.frames[ch] = false, nil
 	}
-	c.channels, c.bytes, c.epoch = 0, 0, 0
+	c.channels, c.bytes, c.epoch, c.frames = 0, 0, 0, nil
 }
 
-// takeCaptured moves what was recorded into the snapshot.
+// takeCaptured moves what was recorded into the snapshot, behind what is still to be replayed.
 func (t *Task) takeCaptured(s *Snapshot) {
 	c := &t.align.captured
-	for ch, frames := range c.frames {
-		if len(frames) > 0 {
-			s.Inflight = append(s.Inflight, Inflight{Subtask: int(t.cfg.ID.Subtask), Gate: t.cfg.Gates[ch], Channel: ch, Batches: frames})
-		}
-		c.frames[ch] = nil
+	if len(c.frames) > 1 { // the first is the merger
+		s.addInflight(c.frames...)
 	}
-	c.bytes = 0
+	c.epoch, c.bytes, c.frames = 0, 0, nil
 }
 
-// replayed is an event that was in flight when the job was cut, and that the head takes before any other.
-type replayed struct {
-	gate, channel int // channel is -1 if it is none of the present ones
-	ev            event.Event
-	kind          byte
+func (s *Snapshot) addInflight(frames ...[]byte) {
+	if len(s.Inflight) == 0 {
+		s.Inflight = []Inflight{{}}
+	}
+	s.Inflight[0].Batches = append(s.Inflight[0].Batches, frames...)
 }
 
-// prepareReplay decodes this subtask's share of what was in flight.
-func (t *Task) prepareReplay(r *OpRestore) error {
-	same := r.Restored != nil && r.Restored.Parallelism == t.cfg.Parallelism
-	number := 0
-	for _, f := range r.Inflight {
-		codec := t.codecOf(f.Gate)
-		if codec == nil {
-			return errs.New(errs.CodeSchema, errs.ClassUser, t.place,
-				"rows were in flight to input %d, which has none that are routed now: restore with the former edge in front of it, or from a savepoint", f.Gate)
-		}
-		// A watermark means something only to the channel that it came on.
-		own := same && f.Subtask == int(t.cfg.ID.Subtask) && f.Channel < len(t.cfg.Gates) && t.cfg.Gates[f.Channel] == f.Gate
-		for _, frame := range f.Batches {
-			if len(frame) == 0 {
-				return errs.New(errs.CodeCorrupt, errs.ClassFailJob, t.place, "an empty batch in flight")
-			}
-			p := replayed{gate: f.Gate, channel: -1, kind: frame[0]}
-			if own {
-				p.channel = f.Channel
-			}
-			var err error
-			switch {
-			case p.kind == inflightWatermark && len(frame) == 9:
-				if !own {
-					continue
-				}
-				p.ev = event.Watermark(int64(binary.LittleEndian.Uint64(frame[1:])))
-			case p.kind == inflightKeyed:
-				p.ev, err = t.share(codec, frame[1:], same)
-			case p.kind == inflightAny:
-				// A channel's batches are dealt out by their number.
-				number++
-				if !same && (number-1)%t.cfg.Parallelism != int(t.cfg.ID.Subtask) {
-					continue
-				}
-				var b event.Batch
-				if b, err = codec.Decode(frame[1:]); err == nil {
-					p.ev = event.OfBatch(b)
-				}
-			default:
-				err = errs.New(errs.CodeCorrupt, errs.ClassFailJob, t.place, "something of kind %q in flight", p.kind)
-			}
-			if err != nil {
-				return errs.Wrap(err, errs.CodeCorrupt, errs.ClassFailJob, t.place, "rows in flight cannot be read")
-			}
-			if p.ev.Kind != event.KindNone {
-				t.replay = append(t.replay, p)
-			}
-		}
+// What is in flight is a list of frames; docs/format/snapshot.md draws them.
+const (
+	frameKeyed     byte = 'k' // rows that are routed by their key groups
+	frameAny       byte = 'a' // rows that any subtask may take
+	frameWatermark byte = 'w'
+	frameMerger    byte = 'm' // the watermarks of all channels at the cut
+)
+
+func rowsFrame(r Route, gate int, codec event.Codec, b event.Batch) ([]byte, error) {
+	kind := frameAny
+	if r == RouteKeyed {
+		kind = frameKeyed
 	}
-	return nil
+	return codec.Encode(binary.AppendUvarint([]byte{kind}, uint64(gate)), b)
 }
 
-// codecOf returns the codec of an input, or nil.
-func (t *Task) codecOf(gate int) event.Codec {
-	for ch, c := range t.cfg.Channels {
-		if t.cfg.Gates[ch] == gate && c.Codec != nil {
-			return c.Codec
-		}
-	}
-	return nil
+func watermarkFrame(ch int, at int64) []byte {
+	return binary.LittleEndian.AppendUint64(binary.AppendUvarint([]byte{frameWatermark}, uint64(ch)), uint64(at))
 }
 
-// share decodes rows and leaves those of the subtask's key groups; none is the zero event.
-func (t *Task) share(codec event.Codec, frame []byte, all bool) (event.Event, error) {
-	b, err := codec.Decode(frame)
-	if err != nil {
-		return event.Event{}, err
-	}
-	if all {
-		return event.OfBatch(b), nil
-	}
-	hashes := b.Hashes()
-	if hashes == nil {
-		b.Release()
-		return event.Event{}, errs.New(errs.CodeCorrupt, errs.ClassFailJob, "", "keyed rows without hashes")
-	}
-	groups := keygroup.RangeOf(int(t.cfg.ID.Subtask), t.cfg.Parallelism)
-	var mine []int32
-	for i, h := range hashes {
-		if groups.Contains(keygroup.Of(h)) {
-			mine = append(mine, int32(i))
+const (
+	mergerIdle  = 1
+	mergerEnded = 2
+)
+
+func mergerFrame(m *watermark.Merger, channels int) []byte {
+	out := binary.AppendUvarint([]byte{frameMerger}, uint64(channels))
+	for ch := range channels {
+		at, idle, ended := m.Input(ch)
+		flags := byte(0)
+		if idle {
+			flags |= mergerIdle
 		}
+		if ended {
+			flags |= mergerEnded
+		}
+		out = binary.LittleEndian.AppendUint64(append(out, flags), uint64(at))
 	}
-	if len(mine) == len(hashes) {
-		return event.OfBatch(b), nil
-	}
-	defer b.Release()
-	if len(mine) == 0 {
-		return event.Event{}, nil
-	}
-	out := b.New()
-	if n := b.CopyTo(out, mine); n != len(mine) {
-		out.Release()
-		return event.Event{}, errs.New(errs.CodeBug, errs.ClassBug, "", "%d of %d rows in flight fit a batch", n, len(mine))
-	}
-	return event.OfBatch(out), nil
+	return out
 }
 
-// takeReplay gives the head what was in flight. Mails and barriers that overtake are served between: a cut holds what is left.
-func (t *Task) takeReplay() error {
-	for len(t.replay) > 0 && !t.leave {
-		if t.stopAt != 0 {
-			if err := t.stand(); err != nil {
-				return err
-			}
-			continue
+// parseMerger is the inverse of mergerFrame, without its first byte.
+func parseMerger(b []byte) (*watermark.Merger, error) {
+	n, used := binary.Uvarint(b)
+	if used <= 0 || n == 0 || n != uint64(len(b)-used)/9 || (len(b)-used)%9 != 0 {
+		return nil, corruptFrame("watermarks of channels in %d bytes", len(b))
+	}
+	m := watermark.NewMerger(int(n), watermark.None)
+	for ch := range int(n) {
+		x := b[used+9*ch:]
+		if at := int64(binary.LittleEndian.Uint64(x[1:])); at != watermark.None {
+			m.Watermark(ch, at)
 		}
-		if t.outsider != nil {
-			if err := t.outside(t.outsider.Full); err != nil {
-				return err
-			}
+		if x[0]&mergerIdle != 0 {
+			m.Idle(ch)
 		}
-		if err := t.turn(); err != nil {
-			return err
-		}
-		if err := t.drainMail(); err != nil {
-			return err
-		}
-		if err := t.replayOne(); err != nil {
-			return err
+		if x[0]&mergerEnded != 0 {
+			m.End(ch)
 		}
 	}
-	return nil
+	return m, nil
 }
 
-// replayOne gives the head the next event that was in flight.
-func (t *Task) replayOne() error {
-	if len(t.replay) == 0 || t.leave || t.stopAt != 0 {
-		return nil
-	}
-	p := t.replay[0]
-	t.replay[0] = replayed{}
-	if t.replay = t.replay[1:]; len(t.replay) == 0 {
-		t.replay = nil
-	}
-	if p.ev.Kind == event.KindWatermark {
-		return t.advance(t.merger.Watermark(p.channel, p.ev.Time))
-	}
-	t.dirty = true
-	return t.links[0].process(p.gate, p.ev.Batch)
-}
-
-// keepReplay adds to a snapshot what was in flight when the task was restored and is still to be taken.
-func (t *Task) keepReplay(s *Snapshot) error {
-	for _, p := range t.replay {
-		f := Inflight{Subtask: int(t.cfg.ID.Subtask), Gate: p.gate, Channel: max(0, p.channel)}
-		frame := []byte{p.kind}
-		if p.ev.Kind == event.KindWatermark {
-			frame = binary.LittleEndian.AppendUint64(frame, uint64(p.ev.Time))
-		} else {
-			var err error
-			if frame, err = t.codecOf(p.gate).Encode(frame, p.ev.Batch); err != nil {
-				return err
-			}
-		}
-		if n := len(s.Inflight); n > 0 && s.Inflight[n-1].Gate == f.Gate && s.Inflight[n-1].Channel == f.Channel {
-			s.Inflight[n-1].Batches = append(s.Inflight[n-1].Batches, frame)
-			continue
-		}
-		f.Batches = [][]byte{frame}
-		s.Inflight = append(s.Inflight, f)
-	}
-	return nil
-}
-
-// dropReplay releases what was not taken.
-func (t *Task) dropReplay() {
-	for _, p := range t.replay {
-		if p.ev.Batch != nil {
-			p.ev.Batch.Release()
-		}
-	}
-	t.replay = nil
+func corruptFrame(format string, args ...any) error {
+	return errs.New(errs.CodeCorrupt, errs.ClassFailJob, "rows in flight", format, args...)
 }

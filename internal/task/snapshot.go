@@ -73,13 +73,11 @@ type OpSnapshot struct {
 	KeySchema []byte
 }
 
-// Inflight is what a barrier has overtaken on one input channel.
+// Inflight is what a barrier has overtaken.
 type Inflight struct {
-	// Subtask is the one that the rows were on their way to. The task sets it in snapshots, and needs it at a restore.
-	Subtask int
-	// Gate is the head's input, Channel the channel in the order of the inbox.
+	// Gate and Channel are 0: Batches say where they belong.
 	Gate, Channel int
-	// Batches are the rows and the watermarks between them, in their order, in a form of the task's own.
+	// Batches are rows and watermarks in their order, in the task's own form. The order over several elements counts, too.
 	Batches [][]byte
 }
 

@@ -44,7 +44,7 @@ func (s *Stepper) Step() (worked bool, err error) {
 	if s.t.over || s.t.stopAt != 0 {
 		return s.waits()
 	}
-	if len(s.t.replay) > 0 {
+	if len(s.t.replay.list) > 0 {
 		return true, s.replay()
 	}
 	at, due := s.t.timers.next()

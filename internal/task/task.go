@@ -114,9 +114,8 @@ type Task struct {
 	over     bool
 	finalCut uint64
 	// leave ends the task: an epoch is complete that was its last.
-	leave bool
-	// replay is what was in flight when the job was cut, and the head has not taken yet.
-	replay []replayed
+	leave  bool
+	replay replay
 
 	outputs []*exchange.Output
 

@@ -41,6 +41,9 @@ func NewMerger(n int, from int64) *Merger {
 	return m
 }
 
+// Len is the number of inputs.
+func (m *Merger) Len() int { return len(m.inputs) }
+
 // Current is the merged watermark.
 func (m *Merger) Current() int64 { return m.out.watermark }
 
