@@ -114,10 +114,12 @@ func (c *counter) CheckpointAborted(epoch uint64) error  { return c.at("aborted"
 type saver struct {
 	log   transcript
 	saved map[uint64][]savedOp
-	last  *Snapshot
+	// last is the last snapshot, without what was released.
+	last *Snapshot
 }
 
 type savedOp struct {
+	inflight []Inflight
 	restored operator.Restored
 	states   []snapshot.State
 	entries  map[string][]snapshot.Entry
@@ -155,8 +157,9 @@ func (s *saver) take(sn *Snapshot) {
 		}
 		ops = append(ops, o)
 	}
+	ops[0].inflight = sn.Inflight
 	s.saved[sn.Barrier.Epoch] = ops
-	s.last = &Snapshot{Barrier: sn.Barrier, Inflight: sn.Inflight, Final: sn.Final}
+	s.last = &Snapshot{Barrier: sn.Barrier, Inflight: sn.Inflight, Final: sn.Final, Aligned: sn.Aligned, Cut: sn.Cut}
 	sn.Release()
 }
 
@@ -164,7 +167,7 @@ func (s *saver) take(sn *Snapshot) {
 func (s *saver) restore(epoch uint64) func(op int) (*OpRestore, error) {
 	return func(op int) (*OpRestore, error) {
 		o := s.saved[epoch][op]
-		return &OpRestore{Restored: &o.restored, States: o.states, KeyWidth: o.width, Load: func(groups keygroup.Range, sinks map[string]transfer.Sink,
+		return &OpRestore{Inflight: o.inflight, Restored: &o.restored, States: o.states, KeyWidth: o.width, Load: func(groups keygroup.Range, sinks map[string]transfer.Sink,
 			other func(*snapshot.State) (transfer.Sink, error)) error {
 			for i, st := range o.states {
 				sink := sinks[st.Name]

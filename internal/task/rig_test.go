@@ -190,7 +190,7 @@ func (r *rig) open(channels int) {
 	}
 }
 
-// send sends a script on a channel: numbers are batches of one row, "w5" is a watermark, "b1" a barrier, "B1" an unaligned one.
+// send sends a script on a channel: numbers are batches of one row, "7@5" is one with a time, "w5" is a watermark, "b1" a barrier, "B1" an unaligned one.
 func (r *rig) send(ch int, script string) {
 	for _, word := range strings.Fields(script) {
 		ev := r.event(word)
@@ -226,7 +226,12 @@ func (r *rig) event(word string) event.Event {
 		return event.OfBarrier(event.Barrier{Epoch: uint64(number(word[1:])), Purpose: event.PurposeCheckpoint, Unaligned: true})
 	}
 	b := r.pool.Get()
-	b.Append(number(word), event.NoTime)
+	row, at, timed := strings.Cut(word, "@")
+	t := event.NoTime
+	if timed {
+		t = number(at)
+	}
+	b.Append(number(row), t)
 	return event.OfBatch(b)
 }
 
