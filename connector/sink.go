@@ -26,8 +26,8 @@ type WriterContext struct {
 	// Attempt differs between any two deployments of this task, also over restarts of the whole job: what an attempt creates
 	// under its own Attempt and Subtask never clashes with anything.
 	Attempt string
-	// Checkpoints is true if the job takes checkpoints, so that a two-phase sink commits at their completion, the last time
-	// behind the end of the input. If it is false there is one commit, at the end.
+	// Checkpoints is true if the job takes checkpoints by itself: a two-phase sink commits at their completion, the last time
+	// behind the end of the input. If it is false there is one commit, at the end, but for savepoints.
 	Checkpoints bool
 	// Restored is what the checkpoint holds that the job goes on from, nil if it starts from nothing. It must not be changed.
 	Restored *Restored

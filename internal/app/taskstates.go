@@ -17,10 +17,12 @@ import (
 
 // taskStates is where the tasks of one deployment on one worker leave their state, and what they begin from.
 type taskStates struct {
-	mode    checkpoint.Mode
-	final   bool
-	uploads *taskstore.Uploader
-	from    *taskstore.Source // nil: from nothing
+	mode  checkpoint.Mode
+	final bool
+	// periodic says that checkpoints are taken by themselves.
+	periodic bool
+	uploads  *taskstore.Uploader
+	from     *taskstore.Source // nil: from nothing
 }
 
 // newTaskStates opens what a deployment is restored from. ctx ends with the deployment.
@@ -37,7 +39,7 @@ func (l *launcher) newTaskStates(ctx context.Context, d taskmanager.Deployment) 
 		}
 	}
 	coordinator := coordinatorConfig(conf)
-	s := &taskStates{mode: coordinator.Mode, final: coordinator.Final}
+	s := &taskStates{mode: coordinator.Mode, final: coordinator.Final, periodic: coordinator.Interval > 0}
 	s.uploads = taskstore.NewUploader(taskstore.Config{Store: at.store, Places: at.places, Clock: l.world.Clock, JobName: l.plan.Job.Name, Term: d.Term,
 		Generation: d.Generation, Incremental: conf.Get(config.CheckpointIncremental), Tell: func(text string, err error) { l.world.Log.Warn(text, "err", err) }})
 	if r := d.Deploy.Restore; r.Manifest != "" {
@@ -67,7 +69,7 @@ func (s *taskStates) join(r taskmanager.Reporter, t *runningTask, v *graph.Verte
 		r.Checkpoint(&rpc.CheckpointDecline{Task: t.id, Epoch: ids.Epoch(epoch), Failure: rpc.FailureOf(err)})
 	}
 	cfg.Checkpoints = task.Checkpoints{
-		Mode: s.mode,
+		Mode: s.mode, Periodic: s.periodic,
 		OnSnapshot: func(snap *task.Snapshot) {
 			ack := &rpc.CheckpointAck{Task: t.id, Epoch: ids.Epoch(snap.Barrier.Epoch), Aligned: snap.Aligned, Cut: snap.Cut}
 			t.saves.Upload(snap, func(stored storage.Stored, err error) {

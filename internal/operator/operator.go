@@ -183,9 +183,9 @@ type Context struct {
 	Subtask, Parallelism int
 	// Attempt differs between any two deployments of this subtask, over restarts of the job too.
 	Attempt string
-	// Checkpoints says that the job takes checkpoints, the last one behind the end of its input: two-phase sinks commit at
-	// their completion, and otherwise at the end.
-	Checkpoints bool
+	// Checkpoints says that the job takes checkpoints by itself, FinalCheckpoint that one is taken behind the end of its
+	// input, for whose completion the task waits.
+	Checkpoints, FinalCheckpoint bool
 	// BatchRows bounds the rows of a batch; 0 is the default of the row type.
 	BatchRows int
 	// WatermarkInterval is how often at most a source sends its watermark while rows keep coming; 0 is behind each batch.

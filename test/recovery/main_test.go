@@ -11,7 +11,8 @@ import (
 	"github.com/weir-stream/weir/connector/print"
 )
 
-// programEnv makes the test's binary a program of its own: a job that counts so many rows by key, at so many a second.
+// programEnv makes the test's binary a program of its own: a job that counts so many rows by key, at so many a second, or, if a
+// folder is named behind that, writes them to files.
 const programEnv = "WEIR_TEST_RECOVERY"
 
 func TestMain(m *testing.M) {
@@ -25,6 +26,10 @@ func TestMain(m *testing.M) {
 			rate, err := strconv.ParseFloat(args[1], 64)
 			if err != nil {
 				return err
+			}
+			if len(args) > 2 {
+				numbers(env.Name("files"), args[2], n, rate, func(int64) error { return nil })
+				return nil
 			}
 			countRows(env.Name("count"), n, rate, func(int64) error { return nil }).To("out", print.Func(func(dst []byte, c counted) []byte {
 				dst = strconv.AppendInt(dst, c.Key, 10)

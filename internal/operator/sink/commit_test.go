@@ -107,7 +107,7 @@ func newRig(t *testing.T, l *ledger, setup func(c *operator.Context)) *rig {
 	}
 	r := &rig{Harness: optest.New(sink.New[int](l)), t: t, l: l, mails: make(mails, 100)}
 	r.Context.Mailbox = r.mails
-	r.Context.Checkpoints = true
+	r.Context.Checkpoints, r.Context.FinalCheckpoint = true, true
 	if setup != nil {
 		setup(&r.Context)
 	}
@@ -439,7 +439,7 @@ func TestFinalCutTwice(t *testing.T) {
 }
 
 func TestWithoutCheckpointsTheEndCommits(t *testing.T) {
-	r := newRig(t, &ledger{}, func(c *operator.Context) { c.Checkpoints = false })
+	r := newRig(t, &ledger{}, func(c *operator.Context) { c.Checkpoints, c.FinalCheckpoint = false, false })
 	r.write(1, 2, 3)
 	r.wantCommitted()
 	r.ok(r.Op.(operator.Finisher).Finish())
@@ -447,6 +447,16 @@ func TestWithoutCheckpointsTheEndCommits(t *testing.T) {
 	if r.l.final != 1 {
 		t.Errorf("%d final calls", r.l.final)
 	}
+}
+
+// With checkpoints, but none behind the end, the end commits what they have not.
+func TestWithoutFinalCheckpointTheEndCommits(t *testing.T) {
+	r := newRig(t, &ledger{}, func(c *operator.Context) { c.FinalCheckpoint = false })
+	r.write(1)
+	r.checkpoint(1)
+	r.write(2)
+	r.ok(r.Op.(operator.Finisher).Finish())
+	r.wantCommitted("1[1]", "0[2]")
 }
 
 // What a failed Prepare has half done is in no state. A task that took it for the failure of a checkpoint only would lose it.

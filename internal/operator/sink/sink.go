@@ -217,8 +217,8 @@ func (o *writer[T]) CheckpointComplete(epoch uint64) error {
 // the next one that completes: the rows are in the past of that one too.
 func (o *writer[T]) CheckpointAborted(uint64) error { return nil }
 
-// Finish implements operator.Finisher. The writer learns that its input is complete, before Close; without checkpoints
-// this is where its rows are committed.
+// Finish implements operator.Finisher. The writer learns that its input is complete, before Close; if no checkpoint is to
+// come this is where its rows are committed.
 func (o *writer[T]) Finish() error {
 	if o.commits == nil {
 		f, ok := o.w.(connector.Finisher)
@@ -227,8 +227,8 @@ func (o *writer[T]) Finish() error {
 		}
 		return o.call("finish", f.Finish)
 	}
-	if o.ctx.Checkpoints {
-		return nil // the final checkpoint prepares
+	if o.ctx.FinalCheckpoint {
+		return nil // it prepares
 	}
 	if err := o.Flush(); err != nil {
 		return err
