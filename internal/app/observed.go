@@ -8,6 +8,7 @@ import (
 
 	"github.com/weir-stream/weir/config"
 	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/jobmanager"
 	"github.com/weir-stream/weir/internal/metrics"
 	"github.com/weir-stream/weir/internal/netx"
 	"github.com/weir-stream/weir/internal/xsync"
@@ -89,7 +90,7 @@ func (r *jobRun) reportJob(o *observed) {
 		return 0
 	})
 	job := jm.Job(metrics.JobVars{ID: r.job.ID.String(), Name: r.job.Name})
-	job.Gauge(metrics.NumRestarts) // 0: jobs are not restarted yet
+	r.reportCheckpoints(job)
 	began := r.world.Clock.Now()
 	job.GaugeFunc(metrics.Uptime, func() float64 {
 		if !running() {
@@ -166,4 +167,47 @@ func (s *sums) reportCounters() {
 			s.mu.groups[i].Group(metrics.UserGroup).(*metrics.Group).CounterFunc(name, func() int64 { return s.get(i).Counters[name] })
 		}
 	}
+}
+
+// reportCheckpoints reports the figures of checkpoints and restarts.
+func (r *jobRun) reportCheckpoints(job *metrics.Group) {
+	gauge := func(name string, read func(f *jobmanager.CheckpointFigures) float64) {
+		job.GaugeFunc(name, func() float64 {
+			f := r.master.Progress().Checkpoints
+			return read(&f)
+		})
+	}
+	gauge(metrics.NumRestarts, func(f *jobmanager.CheckpointFigures) float64 { return float64(f.Restarts) })
+	gauge(metrics.RestartingTime, func(f *jobmanager.CheckpointFigures) float64 {
+		if f.Restarting.IsZero() {
+			return 0
+		}
+		return float64(r.world.Clock.Since(f.Restarting).Milliseconds())
+	})
+	if r.saving == nil {
+		return
+	}
+	last := func(name string, read func(l *jobmanager.LastCheckpoint) float64) {
+		gauge(name, func(f *jobmanager.CheckpointFigures) float64 {
+			if f.Last.Epoch == 0 {
+				return -1
+			}
+			return read(&f.Last)
+		})
+	}
+	last(metrics.LastCheckpointDuration, func(l *jobmanager.LastCheckpoint) float64 { return float64(l.Duration.Milliseconds()) })
+	last(metrics.LastCheckpointSize, func(l *jobmanager.LastCheckpoint) float64 { return float64(l.Written) })
+	last(metrics.LastCheckpointFullSize, func(l *jobmanager.LastCheckpoint) float64 { return float64(l.Size) })
+	last(metrics.LastCompletedCheckpointID, func(l *jobmanager.LastCheckpoint) float64 { return float64(l.Epoch) })
+	last(metrics.LastCheckpointCompletedTime, func(l *jobmanager.LastCheckpoint) float64 { return float64(l.At.UnixMilli()) })
+	gauge(metrics.LastCheckpointRestoreTime, func(f *jobmanager.CheckpointFigures) float64 {
+		if f.RestoredAt.IsZero() {
+			return -1
+		}
+		return float64(f.RestoredAt.UnixMilli())
+	})
+	gauge(metrics.CheckpointsInProgress, func(f *jobmanager.CheckpointFigures) float64 { return float64(f.InProgress) })
+	gauge(metrics.CheckpointsCompleted, func(f *jobmanager.CheckpointFigures) float64 { return float64(f.Completed) })
+	gauge(metrics.CheckpointsFailed, func(f *jobmanager.CheckpointFigures) float64 { return float64(f.Failed) })
+	gauge(metrics.CheckpointsTotal, func(f *jobmanager.CheckpointFigures) float64 { return float64(f.Completed + f.Failed + f.InProgress) })
 }

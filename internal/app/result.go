@@ -8,6 +8,7 @@ import (
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/graph"
 	"github.com/weir-stream/weir/internal/ids"
+	"github.com/weir-stream/weir/internal/jobmanager"
 	"github.com/weir-stream/weir/internal/rpc"
 )
 
@@ -38,8 +39,10 @@ type Result struct {
 	Job string
 	// Duration is from the start of the tasks to the end.
 	Duration time.Duration
-	// Operators are in the order of the plan.
+	// Operators are in the order of the plan. They count from the last restart on.
 	Operators []Figures
+	// Checkpoints are the figures of checkpoints and restarts.
+	Checkpoints jobmanager.CheckpointFigures
 }
 
 // figuresOf adds up the metrics of all subtasks.

@@ -195,7 +195,7 @@ func (r *jobRun) do(ctx context.Context, opt RunOptions) (*Result, error) {
 	res, err := r.master.Run(ctx)
 	close(stop)
 	watch.Wait()
-	out := &Result{Job: r.plan.Job.Name, Duration: res.Duration, Operators: figuresOf(r.plan.Job, res.Operators)}
+	out := &Result{Job: r.plan.Job.Name, Duration: res.Duration, Operators: figuresOf(r.plan.Job, res.Operators), Checkpoints: r.master.Progress().Checkpoints}
 	if opt.Progress != nil {
 		opt.Progress(Snapshot{Phase: res.Phase, Result: *out})
 	}
@@ -212,7 +212,7 @@ func (r *jobRun) report(began time.Time, every time.Duration, f func(Snapshot), 
 		case <-t.C():
 		}
 		p := r.master.Progress()
-		f(Snapshot{Phase: p.Phase, Result: Result{Job: r.plan.Job.Name, Duration: r.world.Clock.Since(began), Operators: figuresOf(r.plan.Job, p.Operators)}})
+		f(Snapshot{Phase: p.Phase, Result: Result{Job: r.plan.Job.Name, Duration: r.world.Clock.Since(began), Operators: figuresOf(r.plan.Job, p.Operators), Checkpoints: p.Checkpoints}})
 		t.Reset(every)
 	}
 }

@@ -45,6 +45,17 @@ func Catalogue() []Entry {
 	add([]Scope{JobManagerJob}, "", []Entry{
 		{Name: Uptime, Kind: KindGauge, Unit: "ms", Doc: "how long the job has been running without a break; -1 when it does not run"},
 		{Name: NumRestarts, Kind: KindGauge, Unit: "restarts", Doc: "how often the job was restarted after a failure"},
+		{Name: RestartingTime, Kind: KindGauge, Unit: "ms", Doc: "how long the restart under way has taken so far; 0 when the job runs", Origin: Weir},
+		{Name: LastCheckpointDuration, Kind: KindGauge, Unit: "ms", Doc: "from the trigger of the last complete checkpoint to its end; -1 before the first"},
+		{Name: LastCheckpointSize, Kind: KindGauge, Unit: "bytes", Doc: "what the last complete checkpoint has written; -1 before the first"},
+		{Name: LastCheckpointFullSize, Kind: KindGauge, Unit: "bytes", Doc: "the state in the last complete checkpoint, also what was there before; -1 before the first"},
+		{Name: LastCompletedCheckpointID, Kind: KindGauge, Unit: "", Doc: "the number of the last complete checkpoint; -1 before the first"},
+		{Name: LastCheckpointCompletedTime, Kind: KindGauge, Unit: "ms", Doc: "when the last checkpoint was complete; -1 before the first"},
+		{Name: LastCheckpointRestoreTime, Kind: KindGauge, Unit: "ms", Doc: "when the job was last restored from a checkpoint; -1 if it was not"},
+		{Name: CheckpointsInProgress, Kind: KindGauge, Unit: "checkpoints", Doc: "checkpoints and savepoints under way"},
+		{Name: CheckpointsCompleted, Kind: KindGauge, Unit: "checkpoints", Doc: "checkpoints and savepoints that were completed in this run"},
+		{Name: CheckpointsFailed, Kind: KindGauge, Unit: "checkpoints", Doc: "those that were given up"},
+		{Name: CheckpointsTotal, Kind: KindGauge, Unit: "checkpoints", Doc: "those that were begun"},
 	})
 	add([]Scope{JobManagerJob}, OperatorLabel+".<operator>.", slices.Concat(weirs(operatorEntries()), []Entry{
 		{Name: LowWatermark, Kind: KindGauge, Unit: "ms", Doc: "lowest watermark of the operator's subtasks: taken in, or made if it is a source", Origin: Weir},

@@ -30,6 +30,18 @@ const (
 	NumRunningJobs            = "numRunningJobs"
 	Uptime                    = "uptime"
 	NumRestarts               = "numRestarts"
+	RestartingTime            = "restartingTime"
+
+	LastCheckpointDuration      = "lastCheckpointDuration"
+	LastCheckpointSize          = "lastCheckpointSize"
+	LastCheckpointFullSize      = "lastCheckpointFullSize"
+	LastCompletedCheckpointID   = "lastCompletedCheckpointId"
+	LastCheckpointCompletedTime = "lastCheckpointCompletedTimestamp"
+	LastCheckpointRestoreTime   = "lastCheckpointRestoreTimestamp"
+	CheckpointsInProgress       = "numberOfInProgressCheckpoints"
+	CheckpointsCompleted        = "numberOfCompletedCheckpoints"
+	CheckpointsFailed           = "numberOfFailedCheckpoints"
+	CheckpointsTotal            = "totalNumberOfCheckpoints"
 )
 
 // What Weir counts and Flink does not: rows that reach no result, by reason, and what of an operator is added up over the job.

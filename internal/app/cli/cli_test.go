@@ -315,6 +315,23 @@ func TestSummary(t *testing.T) {
 	}
 }
 
+// Checkpoints and restarts are shown where there are any.
+func TestSaved(t *testing.T) {
+	var out bytes.Buffer
+	s := snapshot(5*time.Second, 5000)
+	s.Checkpoints.Last.Epoch, s.Checkpoints.Last.Size, s.Checkpoints.Last.Duration = 12, 2_300_000, 4*time.Millisecond
+	s.Checkpoints.Completed, s.Checkpoints.Failed, s.Checkpoints.Restarts = 11, 1, 2
+	v := &plain{w: &out, every: 5 * time.Second, rates: rates{rows: map[string]int64{"ones": 9_000}}}
+	v.show(s)
+	summary(&out, &s.Result)
+	want := "00:00:05 flights: ones 5,000 rows (0/s) watermark 2013-01-01 00:00  checkpoint 12: 2.3MB in 4ms  1 failed  restarts: 2\n" +
+		"flights: 5,000 rows read since the last of 2 restarts, 5s in all\n" +
+		"  11 checkpoints, 1 failed; the last one: 2.3MB in 4ms\n"
+	if out.String() != want {
+		t.Errorf("\n got %s\nwant %s", out.String(), want)
+	}
+}
+
 // The runtime is told three quarters of the memory, which the workers of one machine share.
 func TestTune(t *testing.T) {
 	for _, c := range []struct {

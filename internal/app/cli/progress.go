@@ -36,7 +36,7 @@ func (r *rates) rate(s app.Snapshot, f *app.Figures) float64 {
 	if d <= 0 {
 		return 0
 	}
-	return float64(moved(f)-r.rows[f.Name]) / d
+	return float64(max(0, moved(f)-r.rows[f.Name])) / d // counts begin anew with a restart
 }
 
 func (r *rates) next(s app.Snapshot) {
@@ -75,8 +75,27 @@ func (p *plain) show(s app.Snapshot) {
 		}
 	}
 	p.rates.next(s)
-	fmt.Fprintln(p.w, strings.TrimSuffix(b.String(), ";"))
+	fmt.Fprintln(p.w, strings.TrimSuffix(b.String(), ";")+saved(s))
 }
+
+// saved says how checkpoints and restarts stand, behind two spaces; nothing if there are none.
+func saved(s app.Snapshot) string {
+	c := &s.Checkpoints
+	var b strings.Builder
+	if c.Last.Epoch > 0 {
+		fmt.Fprintf(&b, "  checkpoint %d: %s in %v", c.Last.Epoch, bytesText(c.Last.Size), c.Last.Duration.Round(time.Millisecond))
+	}
+	if c.Failed > 0 {
+		fmt.Fprintf(&b, "  %d failed", c.Failed)
+	}
+	if c.Restarts > 0 {
+		fmt.Fprintf(&b, "  restarts: %d", c.Restarts)
+	}
+	return b.String()
+}
+
+// bytesText writes a size in three digits.
+func bytesText(n int64) string { return short(float64(n)) + "B" }
 
 func (p *plain) done() {}
 
@@ -95,7 +114,14 @@ func summary(w io.Writer, r *app.Result) {
 	if s := r.Duration.Seconds(); s > 0 {
 		perSecond = float64(read) / s
 	}
-	fmt.Fprintf(w, "%s: %s rows read in %s, %s rows a second\n", r.Job, group(read), r.Duration.Round(time.Millisecond), group(int64(perSecond)))
+	if n := r.Checkpoints.Restarts; n > 0 { // figures begin anew with each
+		fmt.Fprintf(w, "%s: %s rows read since the last of %d restarts, %s in all\n", r.Job, group(read), n, r.Duration.Round(time.Millisecond))
+	} else {
+		fmt.Fprintf(w, "%s: %s rows read in %s, %s rows a second\n", r.Job, group(read), r.Duration.Round(time.Millisecond), group(int64(perSecond)))
+	}
+	if c := r.Checkpoints; c.Completed+c.Failed > 0 {
+		fmt.Fprintf(w, "  %s checkpoints, %s failed; the last one: %s in %v\n", group(c.Completed), group(c.Failed), bytesText(c.Last.Size), c.Last.Duration.Round(time.Millisecond))
+	}
 	for i := range r.Operators {
 		f := &r.Operators[i]
 		note := func(n int64, what string) {

@@ -28,7 +28,7 @@ func (t *terminal) show(s app.Snapshot) {
 	if len(t.past) > 0 && s.Phase == "running" {
 		first = t.past[0]
 	}
-	lines := []string{fit(fmt.Sprintf("%s  %s  %s", s.Job, s.Phase, clockText(s.Duration)), width-1)}
+	lines := []string{fit(fmt.Sprintf("%s  %s  %s%s", s.Job, s.Phase, clockText(s.Duration), saved(s)), width-1)}
 	lines = append(lines, table(s, first, width-1)...)
 	if more := len(lines) - (height - 2); height > 4 && more > 0 {
 		lines = append(lines[:len(lines)-more], fmt.Sprintf("... and %d more", more))
@@ -74,7 +74,7 @@ func table(s, first app.Snapshot, width int) []string {
 		}
 		rate := 0.0
 		if seconds > 0 {
-			rate = float64(moved(f)-moved(&before)) / seconds
+			rate = float64(max(0, moved(f)-moved(&before))) / seconds // counts begin anew with a restart
 		}
 		cells[i] = [columns]string{colIn: group(f.RowsIn), colOut: group(f.RowsOut), colRate: short(rate), colWatermark: watermark(f.Watermark), colBar: bar(f, &before)}
 		note(&cells[i])
