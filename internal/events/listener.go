@@ -205,6 +205,6 @@ type CheckpointEnd struct {
 	Job     ids.JobID
 	Epoch   ids.Epoch
 	Bytes   int64
-	Err     error // nil when the checkpoint is durable
+	Err     error // nil when the checkpoint is durable; of class canceled when it gave way to something else
 	Elapsed time.Duration
 }

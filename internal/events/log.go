@@ -53,7 +53,10 @@ func (l logger) jobs(to *Listener) {
 	to.CheckpointEnd = func(i CheckpointEnd) {
 		level, attrs := slog.LevelDebug, []any{job(i.Job), "epoch", i.Epoch, "bytes", i.Bytes, "elapsed", i.Elapsed}
 		if i.Err != nil {
-			level, attrs = slog.LevelWarn, append(attrs, "err", i.Err)
+			attrs = append(attrs, "err", i.Err)
+			if !errs.IsCanceled(i.Err) {
+				level = slog.LevelWarn
+			}
 		}
 		l.Log(context.Background(), level, "checkpoint ends", attrs...) // events have no context
 	}

@@ -29,6 +29,7 @@ type checkpoints struct {
 	requests map[uint64]*request
 	lastReq  uint64
 
+	lost       bool                     // another leader has the job
 	running    bool                     // the coordinator has been told so
 	point      *checkpoint.RestorePoint // nil as long as it is not known
 	declined   error                    // why a task had no part of an epoch, the last time
@@ -184,11 +185,17 @@ func (c *checkpoints) carryOut(cmd checkpoint.Command) {
 			c.load(cmd)
 		}
 	case checkpoint.StepDown:
-		c.m.fail(errs.New(errs.CodeFenced, errs.ClassFailJob, "job "+c.m.job.Name,
-			"another process leads this job now, with the same name and the same execution.checkpointing.dir; this one ends, and its last results do not count"))
+		c.fenced()
 	case checkpoint.Note:
 		c.m.cfg.Log.Debug("checkpoints: " + cmd.Text)
 	}
+}
+
+// fenced ends the job here: it is another leader's.
+func (c *checkpoints) fenced() {
+	c.lost = true
+	c.m.fail(errs.New(errs.CodeFenced, errs.ClassFailJob, "job "+c.m.job.Name,
+		"another process leads this job now, with the same name and the same execution.checkpointing.dir; this one ends, and its last results do not count"))
 }
 
 func (c *checkpoints) failure(cmd checkpoint.FailJob) error {
@@ -375,7 +382,10 @@ func (c *checkpoints) forget(epoch ids.Epoch) {
 	c.io.add(func() func() {
 		err := c.log.Forget(ctx, epoch)
 		return func() {
-			if err != nil {
+			switch {
+			case errs.CodeOf(err) == errs.CodeFenced:
+				c.fenced()
+			case err != nil:
 				c.m.cfg.Log.Warn("an old checkpoint could not be deleted", "checkpoint", epoch, "err", err)
 			}
 		}
@@ -405,6 +415,8 @@ func (c *checkpoints) failed(cmd checkpoint.Failed) {
 	u.openGates()
 	err := errs.New(errs.CodeCheckpoint, errs.ClassFailTask, fmt.Sprintf("checkpoint %d", cmd.Epoch), "%s", cmd.Reason.Sentence())
 	switch cmd.Reason {
+	case checkpoint.ReasonSubsumed, checkpoint.ReasonRestarting, checkpoint.ReasonEnded:
+		err.Class = errs.ClassCanceled // nothing is wrong with the checkpoint itself
 	case checkpoint.ReasonExpired:
 		err.Msg += fmt.Sprintf(" Missing: %v", c.m.job.names(cmd.Missing))
 	case checkpoint.ReasonDeclined, checkpoint.ReasonManifest:
@@ -412,6 +424,9 @@ func (c *checkpoints) failed(cmd checkpoint.Failed) {
 	}
 	c.m.figures.checkpoint(func(f *CheckpointFigures) { f.Failed++ })
 	c.m.cfg.Events.CheckpointEnd(events.CheckpointEnd{Job: c.m.job.ID, Epoch: cmd.Epoch, Err: err, Elapsed: c.m.cfg.Clock.Since(u.began)})
+	if cmd.Reason == checkpoint.ReasonFenced {
+		return // its manifest may be there, for the next leader
+	}
 	ctx, col := c.m.life, u.Collected
 	c.io.add(func() func() {
 		if err := c.log.Discard(ctx, col); err != nil && ctx.Err() == nil {
@@ -494,6 +509,9 @@ func (c *checkpoints) finish(phase string) {
 	if c.tick != nil {
 		c.tick.Stop()
 		c.tick = nil
+	}
+	if c.lost {
+		return
 	}
 	ctx := c.m.life
 	c.io.add(func() func() {
