@@ -98,6 +98,17 @@ func (s *Splits) Add(now int64) SplitID {
 	return SplitID(len(s.splits) - 1)
 }
 
+// Save returns how far a split has come and whether it is idle, for Restore in a later run.
+func (s *Splits) Save(id SplitID) (watermark int64, idle bool) {
+	x := &s.splits[id]
+	return max(x.watermark, x.generator.Watermark()), x.idle
+}
+
+// Restore lets a split that was just added go on from what Save returned.
+func (s *Splits) Restore(id SplitID, watermark int64, idle bool) {
+	s.splits[id].watermark, s.splits[id].idle = watermark, idle
+}
+
 // Remove takes a split away, because it ended or was given to another reader. Its watermark counts no more. The next Tick
 // says what changes.
 func (s *Splits) Remove(id SplitID) {

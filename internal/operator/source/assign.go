@@ -33,6 +33,9 @@ func (o *assigner[T]) Open(ctx *operator.Context, out operator.Collector) error 
 		IdleAfter: o.opt.Idle.Milliseconds(),
 	}, watermark.None)
 	o.split = o.marks.Add(ctx.Now())
+	if err := o.restoreMark(); err != nil {
+		return err
+	}
 	o.watch()
 	return nil
 }

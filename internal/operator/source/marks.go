@@ -8,17 +8,18 @@ import (
 )
 
 // open prepares the merger of the splits' watermarks.
-func (o *reader[T]) open() {
+func (o *reader[T]) open() error {
 	bound := o.opt.OutOfOrder.Milliseconds()
 	o.marks = watermark.NewSplits(watermark.Strategy{
 		New:       func() watermark.Generator { return &watermark.Bounded{Bound: bound} },
 		IdleAfter: o.opt.Idle.Milliseconds(),
-	}, watermark.None)
+	}, o.ctx.WatermarkThen())
 	o.ids, o.names, o.read = map[string]watermark.SplitID{}, map[watermark.SplitID]string{}, map[string]int64{}
 	o.limit, o.own, o.held = event.MaxTime, event.NoTime, event.NoTime
 	if o.opt.Drift > 0 {
 		o.limit = event.NoTime // until every split of the group has shown its first rows
 	}
+	return o.restoreMarks()
 }
 
 // watermarks reports whether the source makes any.

@@ -30,6 +30,7 @@ type reader[T any] struct {
 	marks  *watermark.Splits
 	ids    map[string]watermark.SplitID
 	names  map[watermark.SplitID]string
+	saved  map[string]savedMark // of the splits of an earlier run that have not come yet
 	read   map[string]int64 // rows of each open split
 	halted bool             // alignment keeps all splits from being read, as was told
 	paused map[string]bool  // handed to the reader; a new map for each change
@@ -52,7 +53,9 @@ func (o *reader[T]) Open(ctx *operator.Context, out operator.Collector) error {
 	o.em = basic.NewEmitter[T](out, "", ctx.BatchRows)
 	o.stamp.open(o.opt.Time, ctx, out)
 	o.bad = basic.NewEmitter[connector.BadRecord](out, BadSide, 0)
-	o.open()
+	if err := o.open(); err != nil {
+		return err
+	}
 	r, err := o.src.Reader(connector.ReaderContext{Ctx: ctx.Ctx, Subtask: ctx.Subtask, Parallelism: ctx.Parallelism,
 		FS: ctx.FS, Now: ctx.Clock.Now, NewTimer: func(d time.Duration) (<-chan time.Time, func() bool) {
 			t := ctx.Clock.NewTimer(d)
@@ -187,6 +190,10 @@ func (o *reader[T]) AddSplits(add []connector.Split, last bool) error {
 	for _, s := range add {
 		id := o.marks.Add(o.ctx.Now())
 		o.ids[s.ID], o.names[id] = id, s.ID
+		if m, ok := o.saved[s.ID]; ok {
+			o.marks.Restore(id, m.watermark, m.idle)
+			delete(o.saved, s.ID)
+		}
 		if err := o.addSplit(s); err != nil {
 			return err
 		}
