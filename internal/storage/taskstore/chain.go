@@ -17,10 +17,11 @@ const (
 	rewriteNum, rewriteDen = 1, 2
 )
 
-// chain is how the keyed state of one operator of a task is written over the epochs: whole, then changes over that.
+// chain is how the keyed state of one operator of a task is written over the epochs: whole, then changes over that. Task.mu
+// guards it.
 type chain struct {
 	names    []string // of the states; their ids in records are one more than their place, for the life of the task
-	complete link     // guarded by Task.mu: of the last complete epoch
+	complete link     // of the last complete epoch
 }
 
 // link is what an epoch has written and listed.
@@ -32,8 +33,11 @@ type link struct {
 	cuts    []statebackend.Changing
 }
 
-// number returns the id of a state in records.
-func (c *chain) number(state string) uint32 {
+// number returns the id of a state of the i-th operator in records.
+func (t *Task) number(op int, state string) uint32 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := &t.chains[op]
 	i := slices.Index(c.names, state)
 	if i < 0 {
 		i = len(c.names)

@@ -552,3 +552,22 @@ func TestFaults(t *testing.T) {
 		})
 	}
 }
+
+// A savepoint whose directory is not known yet, or never will be, holds no checkpoint up, of whatever task.
+func TestSavepointWaits(t *testing.T) {
+	j := newJob(t, memory.New(), 3, true)
+	defer j.up.Close()
+	j.change(rand.New(rand.NewPCG(1, 1)), 500)
+	never := j.snapshots(1, event.PurposeSavepoint)
+	j.checkpoint(2)
+	if n := j.checkpoint(3); n != 0 {
+		t.Errorf("%d bytes written although nothing has changed", n)
+	}
+	for _, tk := range j.tasks {
+		tk.GivenUp(1)
+	}
+	if _, _, err := never(); !errs.IsCanceled(err) {
+		t.Errorf("given up: %v", err)
+	}
+	must(t, j.master.Discard(ctx, 1, "", nil))
+}

@@ -117,12 +117,12 @@ type Task struct {
 
 	mu     sync.Mutex
 	epochs map[ids.Epoch]*upload
-	last   chan struct{} // closed when the upload before has ended: a task's uploads follow one another
+	last   chan struct{} // closed when the checkpoint before is uploaded: those of a task follow one another
 
-	// chains belong to the upload under way, but complete, which mu guards.
 	chains []chain
-	// planned says that an upload counts on what was complete when it began: settled cuts hear of it when it has ended.
-	planned bool
+	// planned counts the uploads under way: they count on what was complete when they began, and settled cuts hear of that
+	// when they have ended.
+	planned int
 	settled []statebackend.Changing
 }
 
@@ -132,6 +132,7 @@ type upload struct {
 	store   objstore.Store
 	written []string // full names in store; of the upload's goroutine until done is closed
 	done    chan struct{}
+	full    bool   // a savepoint, which later checkpoints do not settle
 	chains  []link // what a later epoch may build upon, once this one is complete
 }
 
@@ -148,7 +149,7 @@ func (u *Uploader) Task(id ids.TaskID, parallelism int, ops []string) *Task {
 func (t *Task) Upload(s *task.Snapshot, done func(storage.Stored, error)) {
 	epoch := ids.Epoch(s.Barrier.Epoch)
 	ctx, cancel := context.WithCancel(t.u.life)
-	up := &upload{cancel: cancel, done: make(chan struct{})}
+	up := &upload{cancel: cancel, done: make(chan struct{}), full: full(s.Barrier)}
 	t.mu.Lock()
 	for e := range t.epochs {
 		if e+epochsMax < epoch {
@@ -157,7 +158,9 @@ func (t *Task) Upload(s *task.Snapshot, done func(storage.Stored, error)) {
 	}
 	t.epochs[epoch] = up
 	before := t.last
-	t.last = up.done
+	if !full(s.Barrier) { // a savepoint, which may wait for its directory, holds nobody up
+		t.last = up.done
+	}
 	t.mu.Unlock()
 	t.u.all.Go(func() {
 		defer cancel()
@@ -173,12 +176,12 @@ func (t *Task) Upload(s *task.Snapshot, done func(storage.Stored, error)) {
 
 // run waits for the task's turn and the uploader's, and uploads.
 func (t *Task) run(ctx context.Context, up *upload, before chan struct{}, s *task.Snapshot) (storage.Stored, error) {
-	select {
-	case <-before:
-	case <-ctx.Done():
-		// The uploads before end by themselves; nothing of this one has begun.
-		<-before
-		return storage.Stored{}, ctx.Err()
+	place, err := t.place(ctx, s.Barrier)
+	if !full(s.Barrier) {
+		<-before // it ends by itself
+	}
+	if err != nil {
+		return storage.Stored{}, err
 	}
 	select {
 	case t.u.slots <- struct{}{}:
@@ -186,14 +189,10 @@ func (t *Task) run(ctx context.Context, up *upload, before chan struct{}, s *tas
 		return storage.Stored{}, ctx.Err()
 	}
 	defer func() { <-t.u.slots }()
-	place, err := t.place(ctx, s.Barrier)
-	if err != nil {
-		return storage.Stored{}, err
-	}
 	up.store = place.store
 	w := &writing{t: t, ctx: ctx, up: up, place: place, s: s}
-	t.plans(true)
-	defer t.plans(false)
+	t.plans(1)
+	defer t.plans(-1)
 	start := t.u.cfg.Clock.Now()
 	stored, err := w.all()
 	stored.Took = t.u.cfg.Clock.Since(start)
@@ -210,8 +209,13 @@ type place struct {
 	full   bool   // a savepoint: nothing of others is listed
 }
 
+// full reports whether a snapshot is a savepoint, or ends as one.
+func full(b event.Barrier) bool {
+	return b.Purpose == event.PurposeSavepoint || b.Purpose == event.PurposeStop
+}
+
 func (t *Task) place(ctx context.Context, b event.Barrier) (place, error) {
-	if b.Purpose != event.PurposeSavepoint && b.Purpose != event.PurposeStop {
+	if !full(b) {
 		return place{store: t.u.cfg.Store, prefix: t.u.dir}, nil
 	}
 	at := t.u.target(ids.Epoch(b.Epoch))
@@ -227,13 +231,13 @@ func (t *Task) place(ctx context.Context, b event.Barrier) (place, error) {
 	return place{store: store, full: true}, err
 }
 
-// Completed says that an epoch is complete, and with it everything before is settled.
+// Completed says that an epoch is complete, and with it every checkpoint before is settled.
 func (t *Task) Completed(epoch ids.Epoch) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	up := t.epochs[epoch]
-	for e := range t.epochs {
-		if e <= epoch {
+	for e, before := range t.epochs {
+		if e == epoch || e < epoch && !before.full {
 			delete(t.epochs, e)
 		}
 	}
@@ -258,7 +262,7 @@ func (t *Task) Completed(epoch ids.Epoch) {
 
 // settle tells cuts that their checkpoint is complete, so that the state forgets what changed before. The caller holds mu.
 func (t *Task) settle() {
-	if t.planned {
+	if t.planned > 0 {
 		return
 	}
 	for _, c := range t.settled {
@@ -268,12 +272,11 @@ func (t *Task) settle() {
 }
 
 // plans marks the time in which an upload asks for changes since the complete epoch.
-func (t *Task) plans(now bool) {
+func (t *Task) plans(n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.planned = now; !now {
-		t.settle()
-	}
+	t.planned += n
+	t.settle()
 }
 
 // GivenUp says that an epoch will never be complete: its upload ends, and its files go.

@@ -73,10 +73,9 @@ func (w *writing) op(i int) (storage.OpPart, error) {
 	if len(op.Parts) == 0 {
 		return out, nil
 	}
-	c := &w.t.chains[i]
 	parts := slices.Clone(op.Parts)
 	for j := range parts {
-		parts[j].State.ID = c.number(parts[j].State.Name)
+		parts[j].State.ID = w.t.number(i, parts[j].State.Name)
 		out.States = append(out.States, parts[j].State)
 	}
 	objects, err := w.keyed(i, parts)
