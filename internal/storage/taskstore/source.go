@@ -178,7 +178,7 @@ func (s *Source) rows(o *snapshot.Operator, subtask, parallelism int) ([]task.In
 			at := slices.IndexFunc(out[first:], func(in task.Inflight) bool { return in.Gate == gate && in.Channel == channel })
 			if at < 0 {
 				at = len(out) - first
-				out = append(out, task.Inflight{Subtask: obj.Subtask, Gate: gate, Channel: channel})
+				out = append(out, task.Inflight{Gate: gate, Channel: channel})
 			}
 			in := &out[first+at]
 			in.Batches = append(in.Batches, bytes.Clone(batch))
