@@ -81,9 +81,12 @@ type answer[T, U any] struct {
 
 // row is a row under way.
 type row[T, U any] struct {
-	value   T
-	time    int64
-	seg     *segment[T, U]
+	value T
+	time  int64
+	seg   *segment[T, U]
+
+	prev, next *row[T, U] // in the segment
+
 	attempt int
 	calling bool // a call has not returned
 	done    bool
@@ -101,7 +104,7 @@ func (o *asyncs[T, U]) Open(ctx *operator.Context, out operator.Collector) error
 	o.cfg.Capacity, o.cfg.Attempts = max(1, o.cfg.Capacity), max(1, o.cfg.Attempts)
 	o.queue.single = !o.cfg.Unordered
 	o.retries, o.timeouts, o.abandoned = ctx.Metrics.Counter("asyncRetries"), ctx.Metrics.Counter("asyncTimeouts"), ctx.Metrics.Counter("asyncAbandoned")
-	return nil
+	return o.restore()
 }
 
 // HoldsWatermark implements operator.WatermarkHolder.

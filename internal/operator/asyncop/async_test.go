@@ -106,6 +106,13 @@ func (b *bench) take() {
 
 func newBench(t testing.TB, cfg Config[int, string]) *bench {
 	t.Helper()
+	b := makeBench(t, cfg)
+	b.must(b.Open())
+	return b
+}
+
+// makeBench does not open the operator.
+func makeBench(t testing.TB, cfg Config[int, string]) *bench {
 	b := &bench{t: t, svc: &service{calls: map[int]chan error{}}}
 	if cfg.Call == nil {
 		cfg.Call = b.svc.call
@@ -123,8 +130,21 @@ func newBench(t testing.TB, cfg Config[int, string]) *bench {
 		b.log = append(b.log, fmt.Sprint("idle ", idle))
 		return nil
 	}
-	b.must(b.Open())
 	return b
+}
+
+// restarted cuts the operator and goes on with another one. What has come out stays in the log.
+func (b *bench) restarted(cfg Config[int, string]) *bench {
+	s, err := b.Snapshot()
+	b.must(err)
+	b.must(b.op.Close())
+	synctest.Wait()
+	b.take()
+	again := makeBench(b.t, cfg)
+	again.log = b.log
+	again.must(again.Restore(s))
+	again.must(again.settle())
+	return again
 }
 
 func (b *bench) must(err error) {
@@ -326,15 +346,16 @@ func TestStubbornCallsAreNotWaitedFor(t *testing.T) {
 	})
 }
 
-// What comes out is what the rows say, whatever the order of the answers; the capacity is never exceeded; a row never
+// What comes out is what the rows say, whatever the order of the answers and wherever it crashes and is restored; the capacity is never exceeded; a row never
 // overtakes a mark, and in ordered mode no row overtakes another.
 func TestRandomAnswers(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		inBubble(t, func(t *testing.T) {
 			capacity := rapid.IntRange(1, 5).Draw(rt, "capacity")
 			unordered := rapid.Bool().Draw(rt, "unordered")
-			b := newBench(t, Config[int, string]{Capacity: capacity, Unordered: unordered, Attempts: 2,
-				Fallback: func(v int, _ error, dst []string) ([]string, error) { return append(dst, fmt.Sprint("or", v)), nil }})
+			cfg := Config[int, string]{Capacity: capacity, Unordered: unordered, Attempts: 2,
+				Fallback: func(v int, _ error, dst []string) ([]string, error) { return append(dst, fmt.Sprint("or", v)), nil }}
+			b := newBench(t, cfg)
 			defer func() { _ = b.op.Close() }() // also when rapid gives up in between
 			var want []string
 			failures := map[int]int{}
@@ -355,7 +376,10 @@ func TestRandomAnswers(t *testing.T) {
 				b.must(b.settle())
 			}
 			for range rapid.IntRange(1, 40).Draw(rt, "steps") {
-				switch rapid.IntRange(0, 4).Draw(rt, "step") {
+				switch rapid.IntRange(0, 5).Draw(rt, "step") {
+				case 5:
+					b = b.restarted(cfg)
+					clear(failures) // rows that were under way are called anew
 				case 0, 1:
 					if b.op.Full() {
 						answerOne()
@@ -449,5 +473,34 @@ func TestCloseReleasesTheBacklog(t *testing.T) {
 		b.must(b.op.Close())
 		synctest.Wait()
 		b.expectCalls()
+	})
+}
+
+// At another parallelism the rows that were under way are dealt out, and the watermark that had been reached comes behind them.
+func TestRestoreAtAnotherParallelism(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, Config[int, string]{Capacity: 3})
+		b.feed(1, 2, 3, 4, 5)
+		b.must(b.Watermark(60))
+		b.must(b.answer(1, nil))
+		b.expect("r1@10")
+		s, err := b.Snapshot()
+		b.must(err)
+		b.must(b.op.Close())
+		synctest.Wait()
+		for i, want := range [][]int{{2, 3}, {4, 5}} {
+			b := makeBench(t, Config[int, string]{Capacity: 3})
+			b.AsSubtask(i, 2)
+			b.must(b.Restore(s))
+			if !b.op.Full() {
+				t.Error("other rows could come before those that are restored")
+			}
+			b.must(b.settle())
+			b.expectCalls(want...)
+			b.must(b.answer(want[0], nil))
+			b.must(b.answer(want[1], nil))
+			b.expect(fmt.Sprintf("r%d@%d", want[0], 10*want[0]), fmt.Sprintf("r%d@%d", want[1], 10*want[1]), "watermark 60")
+			b.must(b.op.Close())
+		}
 	})
 }

@@ -27,6 +27,33 @@ type segment[T, U any] struct {
 	ready  []*row[T, U] // done and not emitted, in the order of their completion
 	closed bool         // no rows are added any more
 	mark   mark         // sent behind the segment's rows
+
+	first, last *row[T, U] // the rows that have not been emitted, in their order
+}
+
+// append adds a row to those that have not been emitted.
+func (s *segment[T, U]) append(r *row[T, U]) {
+	if r.prev = s.last; r.prev == nil {
+		s.first = r
+	} else {
+		r.prev.next = r
+	}
+	s.last = r
+}
+
+// remove takes a row out of them.
+func (s *segment[T, U]) remove(r *row[T, U]) {
+	if r.prev == nil {
+		s.first = r.next
+	} else {
+		r.prev.next = r.next
+	}
+	if r.next == nil {
+		s.last = r.prev
+	} else {
+		r.next.prev = r.prev
+	}
+	r.prev, r.next = nil, nil
 }
 
 func (q *queue[T, U]) empty() bool { return len(q.segs) == 0 }
@@ -45,6 +72,7 @@ func (q *queue[T, U]) last() *segment[T, U] {
 func (q *queue[T, U]) add(r *row[T, U]) {
 	s := q.last()
 	s.open++
+	s.append(r)
 	s.closed = q.single
 	r.seg = s
 }
@@ -78,6 +106,7 @@ func (q *queue[T, U]) next() (*row[T, U], mark) {
 			r := s.ready[0]
 			s.ready[0] = nil
 			s.ready = s.ready[1:]
+			s.remove(r)
 			return r, mark{}
 		}
 		if s.open > 0 {

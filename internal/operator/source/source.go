@@ -31,16 +31,16 @@ type reader[T any] struct {
 	ids    map[string]watermark.SplitID
 	names  map[watermark.SplitID]string
 	saved  map[string]savedMark // of the splits of an earlier run that have not come yet
-	read   map[string]int64 // rows of each open split
-	halted bool             // alignment keeps all splits from being read, as was told
-	paused map[string]bool  // handed to the reader; a new map for each change
-	limit  int64            // alignment bound
-	own    int64            // how far the task may go by itself while it is the slowest, or event.NoTime
-	idle   bool             // what was sent downstream last
-	last   bool             // no more splits will come
-	asked  bool             // a split was asked for and has not come
-	want   bool             // a split is to be asked for
-	held   int64            // a watermark that waits for the rows in front of it, or event.NoTime
+	read   map[string]int64     // rows of each open split
+	halted bool                 // alignment keeps all splits from being read, as was told
+	paused map[string]bool      // handed to the reader; a new map for each change
+	limit  int64                // alignment bound
+	own    int64                // how far the task may go by itself while it is the slowest, or event.NoTime
+	idle   bool                 // what was sent downstream last
+	last   bool                 // no more splits will come
+	asked  bool                 // a split was asked for and has not come
+	want   bool                 // a split is to be asked for
+	held   int64                // a watermark that waits for the rows in front of it, or event.NoTime
 	pause  []watermark.SplitID
 	resume []watermark.SplitID
 	timer  func() // cancels the idle timer, nil if none is set
