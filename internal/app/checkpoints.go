@@ -123,7 +123,7 @@ type kept struct {
 }
 
 // Begin implements jobmanager.Checkpoints.
-func (k *kept) Begin(_ context.Context, epoch ids.Epoch, p event.Purpose, target string) (string, error) {
+func (k *kept) Begin(ctx context.Context, epoch ids.Epoch, p event.Purpose, target string) (string, error) {
 	dir := ""
 	if p == event.PurposeSavepoint || p == event.PurposeStop {
 		base := cmp.Or(target, k.plan.Config.Get(config.SavepointDir))
@@ -132,6 +132,7 @@ func (k *kept) Begin(_ context.Context, epoch ids.Epoch, p event.Purpose, target
 		}
 		dir = k.store.SavepointDir(base, epoch)
 	}
+	k.sweepOnce(ctx) // before a task writes: the files of one attempt that failed are there at most
 	k.store.Begin(epoch)
 	return dir, nil
 }
@@ -156,7 +157,6 @@ func (k *kept) Publish(ctx context.Context, c jobmanager.Collected) (jobmanager.
 	if err != nil {
 		return jobmanager.Published{}, err
 	}
-	k.sweepOnce(ctx)
 	where := c.Target
 	if where == "" {
 		where = path.Join(cmp.Or(k.at.dir, "memory"), storage.ManifestName(storage.JobDir(k.plan.Job.Name), c.Epoch))
@@ -178,7 +178,8 @@ func (k *keeper) sourceName(v ids.VertexID, op int32) string {
 	return stateName(k.plan.Job.Vertices[v].Operators[op].Node)
 }
 
-// sweepOnce deletes what earlier deployments have left, when the present one has shown that it runs.
+// sweepOnce deletes what earlier deployments have left, when the present one takes its first checkpoint: that rows flow again
+// does not wait for it.
 func (k *kept) sweepOnce(ctx context.Context) {
 	if k.sweep == 0 {
 		return

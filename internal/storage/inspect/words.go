@@ -94,7 +94,7 @@ func instant(ms int64) string {
 	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-const readableMost = 64
+const readableMost = 240
 
 // readable shows bytes as text if they are some, else in hexadecimal digits.
 func readable(b []byte) string {
