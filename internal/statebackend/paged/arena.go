@@ -134,6 +134,7 @@ func (t *Table) GetBytes(hash uint64, key []byte) ([]byte, bool) {
 	if !found {
 		return nil, false
 	}
+	t.last = finger{hash, cell, t.growths}
 	b := (*blob)(unsafe.Add(cell, t.valOff))
 	return t.segmentOf(hash).arena.slice(b.off, b.len), true
 }
@@ -142,7 +143,7 @@ func (t *Table) GetBytes(hash uint64, key []byte) ([]byte, bool) {
 // table.
 func (t *Table) PutBytes(hash uint64, key, value []byte) (created bool) {
 	hash = norm(hash)
-	v, created := t.Upsert(hash, key)
+	v, created := t.again(hash, key)
 	b := (*blob)(v)
 	s := t.segmentOf(hash)
 	if len(value) > int(b.cap)*8 {
@@ -156,6 +157,17 @@ func (t *Table) PutBytes(hash uint64, key, value []byte) (created bool) {
 	t.shrinkBlob(s, b)
 	t.settle(s, hash)
 	return created
+}
+
+// again is Upsert for a key that was probably read just before.
+func (t *Table) again(hash uint64, key []byte) (val unsafe.Pointer, created bool) {
+	f := &t.last
+	// The cell may hold another key by now, but it is a cell as long as its block is there.
+	if f.hash == hash && f.growths == t.growths && *(*uint64)(f.cell) == hash && t.keyIs(hash, f.cell, key) {
+		t.mark(hash, f.cell)
+		return unsafe.Add(f.cell, t.valOff), false
+	}
+	return t.Upsert(hash, key)
 }
 
 // shrinkBlob gives up the tail of a blob that uses less than half of its room.

@@ -45,3 +45,19 @@ func (t *Table) touchKeys(hashes []uint64, cells []unsafe.Pointer) {
 	}
 	t.sink = sum
 }
+
+// touchBlobs reads the ends of the blob of every home cell whose tag agrees.
+func (t *Table) touchBlobs(hashes []uint64, cells []unsafe.Pointer) {
+	sum := t.sink
+	for i, hash := range hashes {
+		hash = norm(hash)
+		if *(*uint64)(cells[i]) != hash {
+			continue
+		}
+		if b := (*blob)(unsafe.Add(cells[i], t.valOff)); b.len > 0 {
+			at := unsafe.Add(t.segmentOf(hash).arena.base, uintptr(b.off)*8)
+			sum += uint64(*(*byte)(at)) + uint64(*(*byte)(unsafe.Add(at, b.len-1)))
+		}
+	}
+	t.sink = sum
+}

@@ -37,9 +37,9 @@ func BenchmarkCut(b *testing.B) {
 	var curve []float64
 	for b.Loop() {
 		quiet = float64(update(rows)) / rows
-		begin := time.Now()
+		begin := threadTime()
 		cut := t.Cut()
-		sync = max(sync, time.Since(begin))
+		sync = max(sync, threadTime()-begin)
 		done := make(chan time.Duration)
 		go func() {
 			begin, n := time.Now(), 0

@@ -55,6 +55,7 @@ func (t *Table) afterRemove(s *segment, hash uint64) {
 		if s.mask+1 > initialCells {
 			old := *s
 			s.arena = arena{}
+			t.growths++
 			t.setCells(s, initialCells)
 			t.link(s, hash>>t.shift-t.dirBase)
 			t.free(&old)

@@ -61,6 +61,9 @@ func (t *Table) UpsertBatch64(hashes, keys []uint64, out []unsafe.Pointer, creat
 		hi := min(lo+touchRows, len(hashes))
 		h, k, o := hashes[lo:hi], keys[lo:hi], out[lo:hi]
 		t.touch(h, o)
+		if marks {
+			t.touchBits(h, o)
+		}
 		for i, cell := range o {
 			// After a growth the home cells of this block are stale and must not be read.
 			if t.growths == growths &&
@@ -85,6 +88,18 @@ func (t *Table) UpsertBatch64(hashes, keys []uint64, out []unsafe.Pointer, creat
 		}
 	}
 	return t.n - n
+}
+
+// touchBits reads the bits of the home cells.
+func (t *Table) touchBits(hashes []uint64, cells []unsafe.Pointer) {
+	sum := t.sink
+	for i, hash := range hashes {
+		s := t.segmentOf(hash)
+		if bit := (uintptr(cells[i]) - uintptr(s.cells)) >> (t.bitShift & 63); bit>>6 < uintptr(len(s.bits)) {
+			sum += s.bits[bit>>6]
+		}
+	}
+	t.sink = sum
 }
 
 // touch stores the home cell of every hash in cells and reads its tag, so that the misses overlap.

@@ -55,7 +55,8 @@ type Table struct {
 	empty                  unsafe.Pointer // the cells of segments that have none yet
 	segs                   []*segment     // parallel to dir: neighbours share a segment until it splits
 	nsegs                  int
-	growths                int // how often cells of any segment moved because of growth
+	growths                int // how often cells of any segment moved to another block
+	last                   finger
 	n                      int
 	cfg                    Config
 	segmentMax, arenaSplit int    // bytes, smaller in tests
@@ -74,6 +75,13 @@ type shape struct {
 	bitShift  uint8
 	lockBytes int // viewLockBytes, less in tests
 	pool      *Pool
+}
+
+// finger is where a blob was found last, so that writing what was read needs no second search.
+type finger struct {
+	hash    uint64
+	cell    unsafe.Pointer
+	growths int // of the table then: the block of the cell is still there
 }
 
 // slot is what a lookup needs of a segment, kept by value in the directory so that it costs no second indirection.
