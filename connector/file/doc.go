@@ -10,6 +10,15 @@
 // A reader reads the splits that it owns in turn, one batch of each, and leaves out those that are paused. A file is opened
 // when its split's turn comes first and closed at its end.
 //
+// # Sinks
+//
+// In a job with checkpoints rows are written exactly once, by two-phase commit: a part has a name that begins with a '.'
+// until the checkpoint that covers it is complete. See parts for the writer, committer for what makes parts visible.
+//
+//   - A part that a checkpoint lists is never written to by another attempt, and removed only when its rows are visible.
+//   - A visible file is never changed, and never replaced but by the sink of one file.
+//   - No name is used by two attempts.
+//
 // # Changed files
 //
 // A file must keep its size from the moment it was found until it has been read, and its modification time while it is
