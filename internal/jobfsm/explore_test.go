@@ -23,6 +23,7 @@ type trouble struct {
 	refusal  bool // w2 fails to deploy
 	cancel   bool
 	deadline bool // any deadline that is set may pass, however early
+	restarts int  // how often the job is restarted
 }
 
 // world is the machine and what is around it.
@@ -37,6 +38,9 @@ type world struct {
 	canceled bool
 	early    bool // the explain deadline has passed although more was to come
 	others   bool // another deadline has passed, or w2 has refused to deploy
+	asked    *AskRestart
+	ready    bool // Ready is owed
+	left     int  // restarts
 	end      *End
 	path     []string // how we came here, for messages; not part of the key
 }
@@ -49,10 +53,13 @@ type modelWorker struct {
 	tasks     [2]TaskPhase // of v0, v1
 	cancelled bool
 	lostOwed  bool // its broken connection has not been noticed yet
+	attempt   int32
 }
 
 func newWorld(tr trouble) *world {
-	w := &world{m: New(twoByTwo(tr.exits)), deadline: map[Deadline]bool{}}
+	cfg := twoByTwo(tr.exits)
+	cfg.Restart = tr.restarts > 0
+	w := &world{m: New(cfg), deadline: map[Deadline]bool{}, left: tr.restarts}
 	for i := range w.workers {
 		w.workers[i].toMaster = []Event{WorkerJoined{w.m.cfg.Workers[i], "f1", "v1"}}
 	}
@@ -78,19 +85,20 @@ func (w *world) key() string {
 	var b strings.Builder
 	m := w.m
 	fmt.Fprintf(&b, "%d %v %d %v %d %d|", m.phase, m.tasks, m.rank, m.cause, m.joined, m.deployed)
+	fmt.Fprintf(&b, "%d %v %v %v %v %v %v %d|", m.attempt, m.ready, m.restart, m.joinSet, m.stopSet, w.asked != nil, w.ready, w.left)
 	for _, x := range m.workers {
-		fmt.Fprintf(&b, "%d%v ", x.phase, x.explained)
+		fmt.Fprintf(&b, "%d%v%v ", x.phase, x.explained, x.exitOwed)
 	}
 	fmt.Fprintf(&b, "%v%v|%v %v %v %v %v %v %v %v|", m.explain, m.patience, w.deadline, w.drain, w.crashed, w.exitOwed, w.failed, w.canceled, w.early, w.others)
 	for _, x := range w.workers {
-		fmt.Fprintf(&b, "%v %v %v %v %+v %+v|", x.dead, x.tasks, x.cancelled, x.lostOwed, x.toMaster, x.toWorker)
+		fmt.Fprintf(&b, "%v %d %v %v %v %+v %+v|", x.dead, x.attempt, x.tasks, x.cancelled, x.lostOwed, x.toMaster, x.toWorker)
 	}
 	fmt.Fprintf(&b, "%v", w.end)
 	return b.String()
 }
 
 func (w *world) task(worker, vertex int) ids.TaskID {
-	return ids.TaskID{Vertex: ids.VertexID(vertex), Subtask: int32(worker)}
+	return ids.TaskID{Vertex: ids.VertexID(vertex), Subtask: int32(worker), Attempt: w.workers[worker].attempt}
 }
 
 // step feeds the machine and carries out its commands. It returns what is wrong, or "".
@@ -104,6 +112,9 @@ func (w *world) step(e Event) string {
 		case Deploy:
 			if w.m.joined < 2 {
 				return "deployed before all have joined"
+			}
+			if wrong := w.checkDeploy(); wrong != "" {
+				return wrong
 			}
 			w.toWorker(c.Worker, c)
 		case Start:
@@ -119,6 +130,20 @@ func (w *world) step(e Event) string {
 			delete(w.deadline, c.Kind)
 		case DrainSides:
 			w.drain = true
+		case AskRestart:
+			if w.asked != nil {
+				return "asked twice"
+			}
+			if wrong := w.checkStopped(); wrong != "" {
+				return wrong
+			}
+			w.asked, w.ready = &c, false
+		case Replace:
+			x := &w.workers[w.m.index[c.Worker]]
+			if !x.dead {
+				return "a worker that lives was replaced"
+			}
+			*x = modelWorker{toMaster: []Event{WorkerJoined{c.Worker, "f1", "v1"}}}
 		case End:
 			if w.end != nil {
 				return "ended twice"
@@ -138,6 +163,26 @@ func (w *world) toWorker(id ids.WorkerID, c Command) {
 	if !x.dead {
 		x.toWorker = append(x.toWorker, c)
 	}
+}
+
+// checkStopped: a restart is asked for when no task of a worker that lives can do anything any more.
+func (w *world) checkStopped() string {
+	for i, x := range w.workers {
+		for v, p := range x.tasks {
+			if !x.dead && !p.Ended() && p != TaskCreated && !w.others {
+				return fmt.Sprintf("task %v is %v when a restart is asked for", w.task(i, v), p)
+			}
+		}
+	}
+	return ""
+}
+
+// checkDeploy: no task of a former generation lives when the next is deployed.
+func (w *world) checkDeploy() string {
+	if w.m.attempt == 0 {
+		return ""
+	}
+	return w.checkStopped()
 }
 
 // checkEnd checks the laws of the package comment at the end of the job.
@@ -213,6 +258,21 @@ func (w *world) moves(tr trouble) (normal, accidents []move) {
 	if w.deadline[DeadlineExplain] && !w.exitOwed && !w.workers[0].lostOwed && !w.workers[1].lostOwed {
 		normal = append(normal, w.pass(DeadlineExplain, false)) // nothing else will come; time goes on
 	}
+	if w.asked != nil {
+		normal = append(normal, move{"decided", func(w *world) string {
+			d := Decided{Restart: w.left > 0, Cause: w.asked.Cause}
+			if w.asked = nil; d.Restart {
+				w.left--
+				w.ready = true
+			}
+			return w.step(d)
+		}})
+	} else if w.ready {
+		normal = append(normal, move{"ready", func(w *world) string {
+			w.ready = false
+			return w.step(Ready{})
+		}})
+	}
 	if tr.crash && !w.crashed {
 		for _, lossy := range []bool{false, true} {
 			accidents = append(accidents, move{fmt.Sprintf("w2 crashes, messages lost: %v", lossy), func(w *world) string { return w.crash(tr, lossy) }})
@@ -232,7 +292,11 @@ func (w *world) moves(tr trouble) (normal, accidents []move) {
 	if w1 := &w.workers[0]; tr.failure && !w.failed && w1.tasks[0] == TaskRunning {
 		accidents = append(accidents, move{"v0/0 fails", func(w *world) string {
 			w.failed = true
-			w.moveTask(0, 0, TaskFailed, errs.New(errs.CodeUserPanic, errs.ClassUser, "v0/0", "boom"))
+			class := errs.ClassUser
+			if tr.restarts > 0 {
+				class = errs.ClassFailTask
+			}
+			w.moveTask(0, 0, TaskFailed, errs.New(errs.CodeUserPanic, class, "v0/0", "boom"))
 			return ""
 		}})
 	}
@@ -296,7 +360,7 @@ func (w *world) workerMoves(i int) (out []move) {
 				w.moveTask(i, v, TaskFinished, nil)
 				return ""
 			}})
-			if w.crashed {
+			if w.workers[0].dead || w.workers[1].dead {
 				out = append(out, move{fmt.Sprintf("%v misses its peer", w.task(i, v)), func(w *world) string {
 					w.moveTask(i, v, TaskFailed, errs.New(errs.CodePeerLost, errs.ClassFailTask, "task", "peer lost"))
 					return ""
@@ -317,7 +381,7 @@ func (w *world) obey(i int, c Command) {
 	x, id := &w.workers[i], w.m.cfg.Workers[i]
 	switch c.(type) {
 	case Deploy:
-		x.tasks = [2]TaskPhase{TaskReady, TaskReady}
+		x.tasks, x.cancelled, x.attempt = [2]TaskPhase{TaskReady, TaskReady}, false, w.m.attempt
 		x.toMaster = append(x.toMaster, Deployed{id})
 	case Start:
 		for v := range x.tasks {
@@ -387,9 +451,14 @@ func TestExplore(t *testing.T) {
 		{"a worker process is lost, and cancel", trouble{crash: true, exits: true, cancel: true}},
 		{"a worker process is lost, and a task fails", trouble{crash: true, exits: true, failure: true}},
 		{"early deadlines, and cancel", trouble{deadline: true, cancel: true}},
+		{"a task fails, and the job is restarted", trouble{failure: true, restarts: 1}},
+		{"a worker process is lost, and the job is restarted", trouble{crash: true, exits: true, restarts: 1}},
+		{"a worker process is lost and a task fails, and the job is restarted once", trouble{crash: true, exits: true, failure: true, restarts: 1}},
+		{"a worker process is lost, and the job is restarted and cancelled", trouble{crash: true, exits: true, cancel: true, restarts: 1}},
+		{"a worker refuses to deploy, and the job is restarted", trouble{refusal: true, restarts: 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if c.tr.crash && c.tr.cancel && (testing.Short() || invariant.Enabled) {
+			if c.tr.crash && (c.tr.cancel || c.tr.failure && c.tr.restarts > 0) && (testing.Short() || invariant.Enabled) {
 				t.Skip("80,000 states; slow with the race detector")
 			}
 			t.Logf("%d states", explore(t, c.tr))
