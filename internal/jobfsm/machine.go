@@ -388,6 +388,9 @@ func (m *Machine) fail(cause *errs.Error, r rank, suspect int) {
 	case m.phase == Canceling:
 		m.note("failure while the job is cancelled: %v", cause)
 		return
+	case m.phase == Restarting && m.restart == restartAsked && m.mends(cause):
+		m.note("further failure, while the restart is decided on: %v", cause) // who is lost is replaced with it
+		return
 	case m.phase == Restarting && m.restart != restartStopping:
 		// The cause so far has been dealt with; this is another failure, of what is to run next.
 		m.restart, m.ready = restartStopping, false
@@ -399,21 +402,21 @@ func (m *Machine) fail(cause *errs.Error, r rank, suspect int) {
 	default:
 		m.cause, m.rank, m.suspect = cause, r, suspect
 		to := Failing
-		if m.restartable() {
+		if m.mends(cause) {
 			to = Restarting
 		}
 		m.stop(to, "the job has failed: "+cause.Error())
 		return
 	}
 	m.cause, m.rank, m.suspect = cause, r, suspect
-	if m.phase == Restarting && !m.restartable() {
+	if m.phase == Restarting && !m.mends(cause) {
 		m.enter(Failing)
 	}
 }
 
-// restartable reports whether a restart may mend the present cause.
-func (m *Machine) restartable() bool {
-	return m.cfg.Restart && m.cause.Class != errs.ClassUser && m.cause.Class != errs.ClassFailJob
+// mends reports whether a restart may mend a failure.
+func (m *Machine) mends(cause *errs.Error) bool {
+	return m.cfg.Restart && cause.Class != errs.ClassUser && cause.Class != errs.ClassFailJob
 }
 
 func (m *Machine) stepCancel(e CancelAsked) {

@@ -24,6 +24,8 @@ import (
 type script struct {
 	body   func(ctx context.Context, t *fakeTask) error
 	launch func(ctx context.Context) error // may be nil
+	// marks is told how many splits a task had been given when a trigger came; may be nil.
+	marks func(task ids.TaskID, epoch ids.Epoch, given int)
 }
 
 // fakeTask is one running task of a test.
@@ -33,6 +35,7 @@ type fakeTask struct {
 	splits chan *rpc.SplitAssign
 	limits chan *rpc.AlignTo
 	epochs chan rpc.Body
+	given  int // splits; of the worker's goroutine
 }
 
 func (t *fakeTask) op() rpc.OpRef { return rpc.OpRef{Task: t.id} }
@@ -90,7 +93,9 @@ func (f *fakeRunning) run(t *fakeTask) {
 
 func (f *fakeRunning) Start() { close(f.started) }
 func (f *fakeRunning) AssignSplits(a *rpc.SplitAssign) {
-	f.tasks[a.Source.Task].splits <- a
+	t := f.tasks[a.Source.Task]
+	t.given += len(a.Splits)
+	t.splits <- a
 }
 func (f *fakeRunning) AlignTo(a *rpc.AlignTo) {
 	for _, t := range f.tasks {
@@ -101,6 +106,9 @@ func (f *fakeRunning) AlignTo(a *rpc.AlignTo) {
 }
 func (f *fakeRunning) Checkpoint(b rpc.Body) {
 	for _, t := range f.tasks {
+		if tr, ok := b.(*rpc.CheckpointTrigger); ok && f.script.marks != nil {
+			f.script.marks(t.id, tr.Epoch, t.given)
+		}
 		select {
 		case t.epochs <- b:
 		default:
