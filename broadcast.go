@@ -27,6 +27,14 @@ func (c *BroadcastContext) Broadcast[K, V any](d state.BroadcastDescriptor[K, V]
 	return broadcastState(c.rt, d)
 }
 
+// OpenBroadcast opens a broadcast state in Open, so that a start from a savepoint compares its types with those of the savepoint
+// before anything runs. Without it that is done when the state is first used.
+func (c *Context) OpenBroadcast[K, V any](d state.BroadcastDescriptor[K, V]) {
+	if _, err := state.OpenBroadcast(&c.rt.Broadcasts, d); err != nil {
+		c.rt.Fail(errs.Wrap(err, errs.CodeSchema, errs.ClassUser, c.rt.Op.Place(), "the broadcast state cannot be opened"))
+	}
+}
+
 func broadcastState[K, V any](rt *processop.Runtime, d state.BroadcastDescriptor[K, V]) state.Broadcast[K, V] {
 	s, err := state.OpenBroadcast(&rt.Broadcasts, d)
 	if err != nil {

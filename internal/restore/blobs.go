@@ -28,7 +28,7 @@ func (p *Plan) blobs(saved *snapshot.Operator, now *Operator) {
 		all[b.Name] = append(all[b.Name], b)
 	}
 	for _, name := range names {
-		l := Line{Operator: saved.Name, State: name, Verdict: Keep, Reasons: []string{"no function opens it"}}
+		l := Line{Operator: saved.Name, State: name, Verdict: Keep, Reasons: []string{notOpened}}
 		at := slices.IndexFunc(now.Blobs, func(o OpenedBlob) bool { return o.Name == name })
 		if at >= 0 {
 			l.Verdict, l.Reasons = Reuse, nil

@@ -119,6 +119,8 @@ func (p *Plan) claimed(m *snapshot.Manifest, saved *snapshot.Operator, now *Oper
 	})
 }
 
+const notOpened = "no function opens it in Open"
+
 // unopened decides on a state that the operator does not open now. A function's may come back with it; what an operator of the
 // engine has left to one that does not know it would be lost in silence.
 func unopened(s *snapshot.State, now *Operator) (Verdict, []string) {
@@ -126,7 +128,7 @@ func unopened(s *snapshot.State, now *Operator) (Verdict, []string) {
 	case strings.HasPrefix(s.Name, "windows/"):
 		return Refuse, []string{"the operator keeps its windows in another form now: their kind has changed, or they have got or lost a trigger or an evictor, or the accumulator had a fixed size and has none now, or the reverse. Take that back, or give the operator another name or UID."}
 	case ofFunction(s.Name) || !slices.ContainsFunc(now.States, ofEngine):
-		return Keep, []string{"no function opens it"}
+		return Keep, []string{notOpened}
 	}
 	return Refuse, []string{"another kind of operator wrote it. Take the kind back, or give the operator another name or UID."}
 }
