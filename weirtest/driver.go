@@ -37,14 +37,18 @@ type Driven interface{ driver() *Driver }
 func (d *Driver) driver() *Driver { return d }
 
 // start makes the operators of the job that env describes.
-func (d *Driver) start(env *weir.Env) {
+func (d *Driver) start(env *weir.Env, o *options) {
 	d.t.Helper()
-	d.clk = clock.NewVirtual(Start)
+	d.clk = clock.NewVirtual(o.start())
+	hand := app.HandOptions{OnSide: d.onSide}
+	if o.from != nil {
+		hand.From = o.from.taken
+	}
 	d.sides = map[string][]event.Batch{}
 	_, err := env.Execute(app.WithRunner(context.Background(), func(_ context.Context, w app.World, plan *app.Plan) (*app.Result, error) {
 		w.Clock, w.Log = d.clk, logger(d.t)
 		var err error
-		d.job, err = app.NewByHand(w, plan, app.HandOptions{OnSide: d.onSide})
+		d.job, err = app.NewByHand(w, plan, hand)
 		return nil, err
 	}))
 	if err != nil {

@@ -24,7 +24,7 @@ func NewHarness[T, U any](t testing.TB, pipe func(in weir.Stream[T]) weir.Stream
 	env := o.env(t)
 	h := &Harness[T, U]{Driver: &Driver{t: t, now: o.single()}, in: NewSource[T]("in")}
 	h.out = Collect(pipe(h.in.stream(env, o.cutter())))
-	h.start(env)
+	h.start(env, &o)
 	return h
 }
 
@@ -107,7 +107,7 @@ func NewHarness2[A, B, U any](t testing.TB, pipe func(a weir.Stream[A], b weir.S
 	h := &Harness2[A, B, U]{Driver: &Driver{t: t, now: o.single()}, a: NewSource[A]("first"), b: NewSource[B]("second")}
 	cut := o.cutter()
 	h.out = Collect(pipe(h.a.stream(env, cut), h.b.stream(env, cut)))
-	h.start(env)
+	h.start(env, &o)
 	return h
 }
 

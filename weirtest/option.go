@@ -19,6 +19,7 @@ type options struct {
 	random   bool
 	virtual  time.Duration // how long a job may run
 	settings [][2]string
+	from     *Snapshot // what a harness begins with, or nil
 }
 
 // BatchSize bounds the rows that operators take and emit at once; 0 is as many as fit. A harness without this option hands

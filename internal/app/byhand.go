@@ -20,6 +20,7 @@ type ByHand struct {
 	launcher *launcher
 	sides    sides
 	running  *running
+	states   *handStates
 	steps    []*task.Stepper
 	finds    *enumerators
 	wanted   []rpc.OpRef // sources that ask for a split
@@ -31,6 +32,8 @@ type ByHand struct {
 type HandOptions struct {
 	// OnSide sees each batch for a side output of a node, and must copy what it keeps. May be nil.
 	OnSide func(node int, name string, b event.Batch)
+	// From is what the operators begin with. May be nil.
+	From *HandSnapshot
 }
 
 // handDepth is how many batches an inbox holds: so many that no task ever waits for another.
@@ -48,7 +51,12 @@ func NewByHand(w World, plan *Plan, opt HandOptions) (*ByHand, error) {
 		cancel()
 		return nil, err
 	}
+	h.states = &handStates{from: opt.From}
+	if opt.From != nil {
+		h.states.epoch = opt.From.epoch
+	}
 	h.running = newRunning(w, x, h, nil)
+	h.running.hand = h.states
 	h.launcher = &launcher{world: w, plan: plan, depth: handDepth, onSide: opt.OnSide}
 	b := &builder{launcher: h.launcher, x: x, reporter: h,
 		running: h.running, inboxes: map[int]*exchange.Inbox{}}

@@ -37,6 +37,7 @@ type running struct {
 	start    chan struct{} // closed when the tasks may run
 	done     chan struct{}
 	state    *taskStates // nil if no checkpoints are taken
+	hand     *handStates // of a ByHand
 	// linger takes the mesh of tasks that a stop has ended, instead of closing it: they sent no ends, so peers whose tasks have
 	// not heard of the stop yet would take a closed link for a failure. May be nil.
 	linger  func(*mesh)
@@ -51,6 +52,7 @@ type runningTask struct {
 	id   ids.TaskID
 	task *task.Task
 	name string
+	head bool // it has no inputs
 	// ops names the operators of the chain.
 	ops   []string
 	ended atomic.Bool
@@ -73,7 +75,7 @@ type traits struct {
 
 // add adds a task. Only a source with watermark alignment reports its progress: it does so after nearly every batch.
 func (g *running) add(id ids.TaskID, is traits, cfg task.Config) {
-	t := &runningTask{id: id, name: operator.Place(cfg.Vertex, int(id.Subtask), cfg.Parallelism)}
+	t := &runningTask{id: id, head: len(cfg.Gates) == 0, name: operator.Place(cfg.Vertex, int(id.Subtask), cfg.Parallelism)}
 	for _, op := range cfg.Ops {
 		t.ops = append(t.ops, op.Name)
 	}
@@ -86,6 +88,9 @@ func (g *running) add(id ids.TaskID, is traits, cfg task.Config) {
 	cfg.Side = func(op int, payload []byte) error { return g.side(t, op, payload) }
 	if g.state != nil {
 		g.state.join(g.reporter, t, is.vertex, &cfg)
+	}
+	if g.hand != nil {
+		g.hand.join(t, is.vertex, &cfg)
 	}
 	report := g.prepare(id, is, &cfg)
 	t.task = task.New(cfg)

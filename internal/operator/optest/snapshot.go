@@ -36,7 +36,7 @@ func (h *Harness) Snapshot() (*Snapshot, error) {
 		return nil, err
 	}
 	h.epoch++
-	cut := &operator.Cut{Barrier: event.Barrier{Epoch: h.epoch}, Watermark: h.watermark}
+	cut := &operator.Cut{Barrier: event.Barrier{Epoch: h.epoch, Purpose: event.PurposeCheckpoint}, Watermark: h.watermark}
 	if h.backend != nil {
 		parts, err := statebackend.CutOf(h.backend)
 		if err != nil {
