@@ -12,6 +12,8 @@
 //	h.Watermark(time.Unix(60, 0))
 //	weirtest.Equal(t, h.Output(), []Count{{"ann", 1}})
 //
+// [Driver.Snapshot] takes the state of all operators, and a harness with the option [From] begins with it, at any parallelism.
+//
 // [Variants] runs such steps with batches of one row, two, many, and of random sizes, and compares what comes out.
 //
 // # A whole job, on virtual time
