@@ -49,6 +49,7 @@ func Source[T any](t *testing.T, c SourceCase[T]) {
 	t.Run("concurrently", c.concurrently)
 	if !c.Forgetful {
 		t.Run("snapshot and restore", c.restore)
+		t.Run("killed everywhere", c.everywhere)
 	}
 	t.Run("pause", c.pause)
 	t.Run("wait", c.wait)
