@@ -150,6 +150,7 @@ type disturbance struct {
 	now         *life
 	tasks       []func(error) bool // how to let each task of the present life fail
 	storage     []fault            // what becomes of the next requests
+	twice       int                // how many of the next messages come twice
 	parallelism int
 	failures    int
 }
@@ -186,14 +187,14 @@ func live[R any](t *testing.T, d *disturbance, build func(env *weir.Env) weir.St
 	d.now, d.tasks = l, nil
 	env := d.env(t)
 	d.mu.Unlock()
-	build(env).To("weirtest.ledger", entry[R]{d.ledger, l})
+	build(env).To("weirtest.ledger", entry[R]{d.ledger, l, d.slow})
 	ctx = app.WithRunner(ctx, func(ctx context.Context, w app.World, plan *app.Plan) (*app.Result, error) {
 		w.Log = logger(t)
 		w.Stores = func(string) (objstore.Store, error) { return objstore.NewFaulty(d.store, d.request(l)), nil }
 		if err := pace(plan); err != nil {
 			return nil, err
 		}
-		return app.Run(ctx, w, plan, app.RunOptions{MetricsEvery: heartbeat, OnTask: d.task(l)})
+		return app.Run(ctx, w, plan, app.RunOptions{MetricsEvery: heartbeat, OnTask: d.task(l), OnConn: d.connection})
 	})
 	_, err = env.Execute(ctx)
 	return l.dead(), err
@@ -258,6 +259,8 @@ func (d *disturbance) happen(stop <-chan struct{}) {
 				d.parallelism = f.parallelism
 				d.now.end()
 			}
+		case twice:
+			d.twice += f.pick
 		default:
 			d.storage = append(d.storage, f)
 		}

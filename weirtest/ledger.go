@@ -7,8 +7,10 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/weir-stream/weir/connector"
+	"github.com/weir-stream/weir/internal/clock"
 )
 
 // ledger is the outside world that a disturbed job writes to: by two-phase commit, so that each row must be there once.
@@ -41,6 +43,7 @@ func (l *ledger) rows() []string {
 type entry[R any] struct {
 	ledger *ledger
 	life   *life
+	slow   time.Duration // for each batch
 }
 
 var errDead = errors.New("weirtest: the power is off")
@@ -51,7 +54,7 @@ func (entry[R]) Name() string { return "ledger" }
 func (entry[R]) InProcess() bool { return true }
 
 func (e entry[R]) Writer(ctx connector.WriterContext) (connector.Writer[R], error) {
-	return &entryWriter[R]{entry: e, subtask: ctx.Subtask}, nil
+	return &entryWriter[R]{entry: e, subtask: ctx.Subtask, ctx: ctx.Ctx}, nil
 }
 
 // Committer implements connector.TwoPhase.
@@ -61,6 +64,7 @@ func (e entry[R]) Committer(connector.WriterContext) (connector.Committer, error
 
 type entryWriter[R any] struct {
 	entry[R]
+	ctx     context.Context
 	subtask int
 	rows    []string
 }
@@ -68,6 +72,9 @@ type entryWriter[R any] struct {
 func (w *entryWriter[R]) Write(rows []R, _ []int64) error {
 	for _, r := range rows {
 		w.rows = append(w.rows, render(r))
+	}
+	if w.slow > 0 {
+		return clock.Real{}.Sleep(w.ctx, w.slow)
 	}
 	return nil
 }

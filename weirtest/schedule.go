@@ -19,6 +19,7 @@ type schedule struct {
 	switchAfter time.Duration // of checkpoints that begin aligned
 	interval    time.Duration
 	concurrent  int
+	slow        time.Duration // what the sink takes for each batch, so that rows are in flight everywhere
 	faults      []fault
 }
 
@@ -91,6 +92,10 @@ func draw(seed uint64, length time.Duration) schedule {
 	case 1:
 		s.unaligned, s.concurrent, s.switchAfter = true, 1, time.Duration(1+r.IntN(5))*time.Millisecond
 	}
+	if r.IntN(2) == 0 {
+		s.slow = time.Duration(1+r.IntN(3000)) * time.Microsecond
+	}
+	length = length * time.Duration(undisturbed.batch) / time.Duration(s.batch) // a batch takes the same time, whatever its rows
 	for range 1 + r.IntN(5) {
 		f := fault{kind: faultKind(r.IntN(int(faultKinds))), at: time.Duration(r.Int64N(int64(length)*5/4 + 1)).Round(10 * time.Microsecond)}
 		if r.IntN(3) == 0 {
@@ -122,8 +127,8 @@ func (s schedule) String() string {
 	if !s.chained {
 		chained = "unchained"
 	}
-	fmt.Fprintf(&b, "seed %d: parallelism %d, batches of %d, %s, state backend %s, checkpoints every %v (%d at a time), %s\n",
-		s.seed, s.parallelism, s.batch, chained, s.backend, s.interval, s.concurrent, barriers)
+	fmt.Fprintf(&b, "seed %d: parallelism %d, batches of %d, %s, state backend %s, checkpoints every %v (%d at a time), %s, %v in the sink for each batch\n",
+		s.seed, s.parallelism, s.batch, chained, s.backend, s.interval, s.concurrent, barriers, s.slow)
 	for _, f := range s.faults {
 		fmt.Fprintln(&b, f)
 	}
@@ -147,6 +152,7 @@ func shorten(s schedule, fails func(schedule) bool) schedule {
 		func(s *schedule) { s.unaligned, s.switchAfter = false, 0 },
 		func(s *schedule) { s.switchAfter = 0 },
 		func(s *schedule) { s.concurrent = 1 },
+		func(s *schedule) { s.slow = 0 },
 		func(s *schedule) { s.chained = true },
 		func(s *schedule) { s.batch = 30 },
 		func(s *schedule) { s.parallelism = 1 },

@@ -2,11 +2,14 @@ package weirtest
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/weir-stream/weir"
 	"github.com/weir-stream/weir/connector/generator"
+	"github.com/weir-stream/weir/internal/codec"
+	"github.com/weir-stream/weir/internal/keygroup"
 	"github.com/weir-stream/weir/internal/planted"
 	"github.com/weir-stream/weir/internal/testkit/seeds"
 	"github.com/weir-stream/weir/state"
@@ -47,9 +50,9 @@ func everything(env *weir.Env) weir.Stream[string] {
 		// Each thirty-first row of the second half is late for certain, however rows are cut into batches.
 		row := func(i int64) mark {
 			if i > n/2 && i%31 == 0 {
-				return mark{N: i, Key: i % 13, At: 1}
+				return mark{N: i, Key: keys()[i%13], At: 1}
 			}
-			return mark{N: i, Key: i * i % 13, At: step * (i + i*7%5)}
+			return mark{N: i, Key: keys()[i*i%13], At: step * (i + i*7%5)}
 		}
 		return weir.From(env, name, generator.Of(row, generator.Count(n)),
 			weir.EventTime(func(e mark) time.Time { return time.Unix(e.At, 0) }, weir.OutOfOrder(time.Duration(3*step)*time.Second)))
@@ -63,13 +66,50 @@ func everything(env *weir.Env) weir.Stream[string] {
 		text("sliding", a.KeyBy(key).Window("sliding", window.Sliding(30*time.Second, 10*time.Second)).Aggregate(weir.Sum(func(e mark) int64 { return e.N }))),
 		text("session", b.KeyBy(key).Window("sessions", window.Session(7*time.Second)).Aggregate(weir.Count[mark]())),
 		text("minute", a.KeyBy(key).Process("minutes", func() weir.KeyedProcess[int64, mark, mark] { return &minutes{} })),
+		text("seen", a.KeyBy(func(m mark) int64 { return m.N }).Process("seen", func() weir.KeyedProcess[int64, mark, mark] { return &seen{} })),
 		text("pair", a.KeyBy(key).JoinInterval("pairs", b.KeyBy(key), -4*time.Second, 4*time.Second).
 			Inner(func(a, b mark) mark { return mark{N: a.N, Key: b.N, At: a.At} })),
 	)
 }
 
+// keys are 13 keys, four of which lie in the last key group of a subtask at parallelism 1, 2 or 3: mistakes are made at
+// borders.
+var keys = sync.OnceValue(func() (keys []int64) {
+	c, err := codec.KeyFor[int64]()
+	if err != nil {
+		panic(err)
+	}
+	for _, border := range []keygroup.Range{keygroup.RangeOf(0, 1), keygroup.RangeOf(0, 2), keygroup.RangeOf(0, 3), keygroup.RangeOf(1, 3)} {
+		for k := int64(0); ; k++ {
+			if keygroup.Of(c.Hash(&k)) == border.To-1 {
+				keys = append(keys, k)
+				break
+			}
+		}
+	}
+	for k := int64(-1); len(keys) < 13; k-- {
+		keys = append(keys, k)
+	}
+	return keys
+})
+
 func text[T any](what string, s weir.Stream[T]) weir.Stream[string] {
 	return s.Map(func(v T) string { return fmt.Sprint(what, " ", render(v)) })
+}
+
+// seen counts how often it has met a row: always once.
+type seen struct{ times state.Value[int64] }
+
+func (s *seen) Open(ctx *weir.KeyedContext[int64]) error {
+	s.times = ctx.State(state.ValueOf[int64]("times"))
+	return nil
+}
+
+func (s *seen) Process(_ *weir.KeyedContext[int64], m mark, out weir.Out[mark]) error {
+	n, _ := s.times.Get()
+	s.times.Set(n + 1)
+	out.Emit(mark{N: m.N, Key: n + 1})
+	return nil
 }
 
 // minutes adds up the rows of a key by minute, and gives each sum when its minute is over.

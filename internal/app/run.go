@@ -37,6 +37,8 @@ type RunOptions struct {
 	// OnTask is called for each task that is made, with a function that lets it fail and reports whether it still lived. For
 	// tests; may be nil.
 	OnTask func(fail func(error) bool)
+	// OnConn may replace the ends of the control connection. For tests; may be nil.
+	OnConn func(rpc.Conn) rpc.Conn
 }
 
 // Snapshot is how a job is doing.
@@ -69,6 +71,9 @@ func Run(ctx context.Context, w World, plan *Plan, opt RunOptions) (*Result, err
 	}
 	run.reportJob(seen)
 	masterEnd, workerEnd := rpc.Pair()
+	if opt.OnConn != nil {
+		masterEnd, workerEnd = opt.OnConn(masterEnd), opt.OnConn(workerEnd)
+	}
 	l := &launcher{world: w, plan: plan, metrics: seen.worker, saving: run.saving, onTask: opt.OnTask}
 	defer l.close()
 	conf := workerConfig(worker, w, plan, l)

@@ -10,6 +10,7 @@ import (
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/events"
 	"github.com/weir-stream/weir/internal/ids"
+	"github.com/weir-stream/weir/internal/planted"
 	"github.com/weir-stream/weir/internal/rpc"
 )
 
@@ -359,6 +360,9 @@ func (c *checkpoints) publish(cmd checkpoint.WriteManifest) {
 			col.Parts = append(col.Parts, p)
 		}
 	}
+	if planted.Is(planted.CommitBeforeManifest) {
+		c.carryOut(checkpoint.NotifyComplete{Epoch: cmd.Epoch, Tasks: cmd.Acked})
+	}
 	ctx := c.m.life
 	c.io.add(func() func() {
 		p, err := c.log.Publish(ctx, col)
@@ -450,6 +454,9 @@ func (c *checkpoints) load(p checkpoint.RestorePoint) {
 	ctx, generation, was := c.m.life, c.m.nextGeneration(), c.m.dispensers()
 	c.m.restores++
 	turn := c.m.restores
+	if planted.Is(planted.StaleRestore) {
+		p = checkpoint.RestorePoint{}
+	}
 	c.io.add(func() func() {
 		r, err := c.log.Restore(ctx, p.Epoch, generation)
 		if err == nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/ids"
 	"github.com/weir-stream/weir/internal/objstore"
+	"github.com/weir-stream/weir/internal/planted"
 )
 
 // Forget takes the manifest of an epoch away, and then what only it lists. What may still be listed again by an epoch that
@@ -66,7 +67,7 @@ func (j *Job) execute(ctx context.Context) error {
 			continue
 		}
 		for _, name := range c.objects {
-			if !marks[name] {
+			if !marks[name] || planted.Is(planted.DeletedTooEarly) {
 				problems = append(problems, j.delete(ctx, j.store, j.dir+name))
 			}
 		}
@@ -135,7 +136,7 @@ func (j *Job) deleteData(ctx context.Context, old func(DataName) bool) error {
 	return j.deleteAll(ctx, j.store, j.dir+dataDir, func(name string) bool {
 		name = strings.TrimPrefix(name, j.dir)
 		n, ok := ParseDataName(name)
-		return ok && !marks[name] && old(n)
+		return ok && (!marks[name] || planted.Is(planted.DeletedTooEarly)) && old(n)
 	})
 }
 

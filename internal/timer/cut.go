@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/weir-stream/weir/internal/keygroup"
+	"github.com/weir-stream/weir/internal/planted"
 	"github.com/weir-stream/weir/internal/statebackend"
 	"github.com/weir-stream/weir/internal/statebackend/paged"
 )
@@ -100,7 +101,12 @@ const sortedMax = 1 << 20
 // Each implements statebackend.Frozen. The user key is the time, so that the order of bytes is that of times.
 func (f *frozen) Each(groups keygroup.Range, visit statebackend.Visit) {
 	var at [8]byte
+	dropped := !planted.Is(planted.TimerDropped)
 	each := func(r record) bool {
+		if !dropped {
+			dropped = true
+			return true
+		}
 		binary.BigEndian.PutUint64(at[:], uint64(r.time())^1<<63)
 		return visit(statebackend.Key{Hash: r.hash(), Bytes: r.key()}, r.ns(), at[:], nil)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/weir-stream/weir/internal/bin"
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/operator"
+	"github.com/weir-stream/weir/internal/planted"
 )
 
 // Names of the operator's blobs. They are part of the checkpoint's format.
@@ -57,7 +58,7 @@ type restoredCommits struct {
 
 func (l *restoredCommits) read(ctx *operator.Context) error {
 	from := ctx.Restored
-	if from == nil {
+	if from == nil || planted.Is(planted.CommittablesForgotten) {
 		return nil
 	}
 	r := &connector.Restored{Epoch: from.Epoch, Parallelism: from.Parallelism,

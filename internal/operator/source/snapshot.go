@@ -9,6 +9,7 @@ import (
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/operator"
+	"github.com/weir-stream/weir/internal/planted"
 	"github.com/weir-stream/weir/internal/snapshot"
 )
 
@@ -23,6 +24,9 @@ func (o *reader[T]) Snapshot(cut *operator.Cut) (err error) {
 	splits, err := o.r.Snapshot()
 	if err != nil {
 		return o.failed("snapshot", err)
+	}
+	if planted.Is(planted.PositionBehind) {
+		o.behind, splits = splits, o.behind
 	}
 	for _, s := range splits {
 		cut.Positions = append(cut.Positions, snapshot.Position{Split: s.ID, Subtask: o.ctx.Subtask, Data: s.State})

@@ -46,6 +46,7 @@ type reader[T any] struct {
 	timer  func() // cancels the idle timer, nil if none is set
 	sent   int64  // when a watermark was sent last, for Context.WatermarkInterval
 	closed bool
+	behind []connector.Split // the positions of the snapshot before, for a planted mistake
 }
 
 func (o *reader[T]) Open(ctx *operator.Context, out operator.Collector) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/weir-stream/weir/internal/keygroup"
 	"github.com/weir-stream/weir/internal/objstore"
 	"github.com/weir-stream/weir/internal/operator"
+	"github.com/weir-stream/weir/internal/planted"
 	"github.com/weir-stream/weir/internal/snapshot"
 	"github.com/weir-stream/weir/internal/statebackend/transfer"
 	"github.com/weir-stream/weir/internal/storage"
@@ -58,10 +59,13 @@ func (s *Source) Op(name string, head bool, subtask, parallelism int) (*task.OpR
 	}
 	if len(o.States) > 0 {
 		out.Load = func(groups keygroup.Range, sinks map[string]transfer.Sink, other func(*snapshot.State) (transfer.Sink, error)) error {
+			if planted.Is(planted.GroupsOffByOne) {
+				groups.To--
+			}
 			return s.load(o, groups, sinks, other)
 		}
 	}
-	if head {
+	if head && !planted.Is(planted.InflightForgotten) {
 		out.Inflight, err = s.rows(o, subtask, parallelism)
 	}
 	return out, err
@@ -69,7 +73,7 @@ func (s *Source) Op(name string, head bool, subtask, parallelism int) (*task.OpR
 
 // leastWatermark is the least event time over the subtasks that had not finished.
 func leastWatermark(o *snapshot.Operator) int64 {
-	if len(o.Watermarks) == 0 {
+	if len(o.Watermarks) == 0 || planted.Is(planted.WatermarkForgotten) {
 		return math.MinInt64
 	}
 	least := int64(math.MaxInt64)
