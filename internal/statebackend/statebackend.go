@@ -127,6 +127,12 @@ type Toucher interface {
 	Touch(hashes []uint64)
 }
 
+// Expecter is a Value, List or Map that can prepare for the keys that a restore is going to put.
+type Expecter interface {
+	// Expect says about how many keys there will be in each key group. It is only a hint.
+	Expect(keysPerGroup float64)
+}
+
 // List keeps a sequence of elements for each key and namespace.
 type List interface {
 	// Append adds an element at the end.

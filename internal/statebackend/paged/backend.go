@@ -336,3 +336,10 @@ func (v *valueState) Touch(hashes []uint64) {
 		hashes = hashes[n:]
 	}
 }
+
+// Expect implements statebackend.Expecter.
+func (v *valueState) Expect(keysPerGroup float64) { v.t.expectPerGroup(keysPerGroup) }
+
+func (t *Table) expectPerGroup(keys float64) {
+	t.Expect(int(keys * float64(t.cfg.Groups.Len())))
+}

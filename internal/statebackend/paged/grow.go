@@ -239,3 +239,51 @@ func (t *Table) eachCell(s *segment, f func(cell unsafe.Pointer)) {
 		}
 	}
 }
+
+// Expect prepares for about n keys in all, of which the table has few yet, so that loading them grows no segment step by step.
+// It does nothing once most keys are there, or while cuts or changes are remembered.
+func (t *Table) Expect(n int) {
+	if n <= 2*t.n || t.marks || t.track.on {
+		return
+	}
+	old := make([]*segment, 0, t.nsegs)
+	for _, s := range t.segments() {
+		old = append(old, s)
+	}
+	t.segs, t.dir, t.n = nil, nil, 0
+	t.growths++
+	t.init(n)
+	for _, s := range old {
+		if s.n > 0 {
+			t.eachCell(s, func(cell unsafe.Pointer) { t.adopt(s, cell) })
+		}
+		t.free(s)
+	}
+}
+
+// adopt inserts a copy of a cell of another segment.
+func (t *Table) adopt(from *segment, cell unsafe.Pointer) {
+	hash := *(*uint64)(cell)
+	to := t.insert(hash, t.at(hash))
+	copyWords(to, cell, t.cellBytes)
+	key, val := t.refs(&from.arena, cell)
+	// The references say nothing until there is room, in case that making room looks at them.
+	if t.keyWidth == 0 {
+		*(*keyRef)(unsafe.Add(to, tagBytes)) = keyRef{}
+	}
+	b := (*blob)(unsafe.Add(to, t.valOff))
+	if t.blobs {
+		*b = blob{user: b.user}
+	}
+	s := t.segmentOf(hash)
+	if t.keyWidth == 0 {
+		off := t.alloc(s, len(key))
+		copy(s.arena.slice(off, uint32(len(key))), key)
+		*(*keyRef)(unsafe.Add(to, tagBytes)) = keyRef{off: off, len: uint32(len(key))}
+	}
+	if t.blobs {
+		b.off = t.alloc(s, len(val))
+		b.len, b.cap = uint32(len(val)), uint32(round8(len(val))/8)
+		copy(s.arena.slice(b.off, b.len), val)
+	}
+}

@@ -157,3 +157,6 @@ func (l *listState) All(f func(key statebackend.Key, ns, element []byte) bool) {
 }
 
 func (l *listState) Len() int { return l.heads.Len() }
+
+// Expect implements statebackend.Expecter.
+func (l *listState) Expect(keysPerGroup float64) { l.heads.expectPerGroup(keysPerGroup) }

@@ -342,3 +342,6 @@ func (m *mapState) All(f func(key statebackend.Key, ns, entry, value []byte) boo
 		return !stop
 	})
 }
+
+// Expect implements statebackend.Expecter.
+func (m *mapState) Expect(keysPerGroup float64) { m.roots.expectPerGroup(keysPerGroup) }

@@ -144,6 +144,7 @@ func sequence(rt *rapid.T, width int, key func(int) []byte) {
 				return keep
 			})
 		},
+		"expect": func(rt *rapid.T) { table.Expect(rapid.IntRange(0, 2000).Draw(rt, "keys")) },
 		"reset": func(rt *rapid.T) {
 			if rapid.IntRange(0, 3).Draw(rt, "really") == 0 {
 				table.Reset()
@@ -250,6 +251,7 @@ func TestBlobsAreAMap(t *testing.T) {
 					rt.Fatalf("count %d, want %d", n, counts[string(k)])
 				}
 			},
+			"expect": func(rt *rapid.T) { table.Expect(rapid.IntRange(0, 2000).Draw(rt, "keys")) },
 			"delete": func(rt *rapid.T) {
 				k := key(rt)
 				table.Delete(xxh3.Hash(k), k)

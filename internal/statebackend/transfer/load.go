@@ -44,24 +44,29 @@ func sinkOf(into statebackend.Keyed, s *snapshot.State) (Sink, error) {
 		return nil
 	}
 	var put func(k statebackend.Key, e *snapshot.Entry)
+	var hint density
 	switch s.Kind {
 	case snapshot.KindValue:
 		v, err := into.Value(d)
 		if err != nil {
 			return nil, err
 		}
+		hint.of, _ = v.(statebackend.Expecter)
+		hint.units = true
 		put = func(k statebackend.Key, e *snapshot.Entry) { v.Put(k, e.Namespace, e.Value) }
 	case snapshot.KindList:
 		l, err := into.List(d)
 		if err != nil {
 			return nil, err
 		}
+		hint.of, _ = l.(statebackend.Expecter)
 		put = func(k statebackend.Key, e *snapshot.Entry) { l.Append(k, e.Namespace, e.Value) }
 	case snapshot.KindMap:
 		m, err := into.Map(d)
 		if err != nil {
 			return nil, err
 		}
+		hint.of, _ = m.(statebackend.Expecter)
 		put = func(k statebackend.Key, e *snapshot.Entry) { m.Put(k, e.Namespace, e.UserKey, e.Value) }
 	default:
 		return nil, nil
@@ -70,9 +75,40 @@ func sinkOf(into statebackend.Keyed, s *snapshot.State) (Sink, error) {
 		if err := check(e); err != nil {
 			return err
 		}
+		if hint.of != nil {
+			hint.see(e)
+		}
 		put(statebackend.Key{Hash: e.Hash, Bytes: e.Key}, e)
 		return nil
 	}, nil
+}
+
+// densityKeys is after how many keys a state is told how many to expect: enough for an estimate within a few percent.
+const densityKeys = 4096
+
+// density estimates the keys in a key group from the first ones of an object, which come in the order of groups.
+type density struct {
+	of    statebackend.Expecter // nil when it has been told, or cannot be
+	first keygroup.Group
+	last  uint64
+	keys  int
+	units bool // every unit is a key's own, as far as the state's table goes: values by namespace
+}
+
+func (d *density) see(e *snapshot.Entry) {
+	g := e.Group()
+	switch {
+	case d.keys == 0 || g < d.first:
+		d.first, d.keys = g, 0 // another object begins
+	case e.Hash == d.last && !d.units:
+		return
+	}
+	d.last = e.Hash
+	if d.keys++; d.keys > densityKeys && g > d.first {
+		// The group of this key has only begun.
+		d.of.Expect(float64(d.keys-1) / float64(g-d.first))
+		d.of = nil
+	}
 }
 
 // Load gives the entries of the groups in an object to the sinks of their states. keyWidth is that of the operator, 0 if
