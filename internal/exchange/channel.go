@@ -93,6 +93,9 @@ func (c *channel) push(ev event.Event) {
 		}
 	case event.KindEnd:
 		c.ended = true
+		if c.capture > 0 && c.ahead == 0 {
+			c.ahead = c.first + uint64(c.n) + 1
+		}
 	}
 	if c.n == len(c.ring) {
 		c.grow()
@@ -136,7 +139,8 @@ func (c *channel) skip() {
 // urgent reports whether there is something that does not wait for the events in front of it.
 func (c *channel) urgent() bool { return c.ahead > 0 || len(c.news) > 0 }
 
-// popUrgent returns a barrier that is taken ahead, or else the news of one that stays where it is.
+// popUrgent returns a barrier that is taken ahead, or the news of the end where that barrier cannot come any more, or else
+// the news of a barrier that stays where it is.
 func (c *channel) popUrgent() (ev event.Event, news bool) {
 	if c.ahead == 0 {
 		ev = event.OfBarrier(c.news[0])
@@ -146,8 +150,11 @@ func (c *channel) popUrgent() (ev event.Event, news bool) {
 	c.cut = c.ahead - 1
 	p := c.at(int(c.cut - c.first))
 	ev = *p
-	p.Kind = event.KindNone
 	c.ahead, c.capture = 0, 0
+	if ev.Kind == event.KindEnd {
+		return ev, true
+	}
+	p.Kind = event.KindNone
 	for c.n > 0 && c.at(0).Kind == event.KindNone {
 		c.skip()
 	}
@@ -163,6 +170,9 @@ func (c *channel) overtake(epoch uint64) {
 			c.news = slices.DeleteFunc(c.news, func(b event.Barrier) bool { return b.Epoch == epoch })
 			return
 		}
+	}
+	if epoch > 0 && c.n > 0 && c.at(c.n-1).Kind == event.KindEnd {
+		c.ahead = c.first + uint64(c.n)
 	}
 }
 

@@ -319,6 +319,33 @@ func word(ev event.Event) string {
 	return ev.Kind.String()
 }
 
+// A channel may end without the barrier that is wanted: what is in front of the end is then all there is.
+func TestEndInsteadOfABarrier(t *testing.T) {
+	each(t, func(t *testing.T, f form) {
+		w, from := newWires(t, f, 1, nil), newInbox("producer", 0)
+		s := w.sender(t, 0, from)
+		w.to.Overtake(0, 4)
+		send(t, s, w.src.event(0, 1, 1), event.Watermark(2), event.End())
+		await(t, "the end", w.to.HasMail)
+		transcript(t, w.to, 0, "end?")
+		overtaken(t, w.to, "1 w2")
+		w.to.Overtake(0, 5)
+		transcript(t, w.to, 0, "end?", "1")
+		overtaken(t, w.to, "w2")
+		transcript(t, w.to, 0, "w2", "end")
+	})
+	each(t, func(t *testing.T, f form) { // the barrier did come, and is not taken yet
+		w, from := newWires(t, f, 1, nil), newInbox("producer", 0)
+		s := w.sender(t, 0, from)
+		w.to.Overtake(0, 4)
+		send(t, s, w.src.event(0, 1, 1), over(4), w.src.event(0, 2, 1), event.End())
+		await(t, "all batches", func() bool { return w.to.Queued(0) == 2 })
+		w.to.Block(0)
+		transcript(t, w.to, 0, "b4")
+		overtaken(t, w.to, "1")
+	})
+}
+
 // Epochs that were given up leave barriers behind, which a newer one overtakes as all else.
 func TestBarrierOvertakesOlderOnes(t *testing.T) {
 	each(t, func(t *testing.T, f form) {

@@ -51,7 +51,8 @@ type Item struct {
 	Channel int
 	// Event is the event; its batch belongs to the caller now.
 	Event event.Event
-	// News says that Event is a barrier that has arrived and stays where it is; it will be polled there, or ahead after Overtake.
+	// News says that Event has arrived and stays where it is: a barrier, which will be polled there, or ahead after Overtake; or,
+	// after Overtake, the end of a channel that does not bring the barrier.
 	News bool
 }
 
@@ -362,7 +363,7 @@ func (in *Inbox) KeepOrder(ch int) {
 }
 
 // Overtake has the barrier of epoch on channel ch polled before all that is in front of it: next if it is there already, and
-// else as soon as it comes. An epoch of 0 takes that back.
+// else as soon as it comes. Where the channel ends without it, the news of the end come as soon. An epoch of 0 takes that back.
 func (in *Inbox) Overtake(ch int, epoch uint64) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -370,7 +371,7 @@ func (in *Inbox) Overtake(ch int, epoch uint64) {
 	in.noteChannel(ch)
 }
 
-// Overtaken returns the rows and watermarks that the last barrier taken ahead on channel ch has overtaken and that were not
+// Overtaken returns the rows and watermarks in front of the last barrier taken ahead on channel ch, or of the end, that were not
 // polled yet, in order, for its epoch's snapshot. They stay in the channel. The batches are borrowed until the next Poll or Close.
 func (in *Inbox) Overtaken(ch int) []event.Event {
 	in.mu.Lock()

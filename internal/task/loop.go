@@ -150,6 +150,10 @@ func (t *Task) event(item exchange.Item) error {
 	case event.KindBarrier:
 		return t.barrier(item.Channel, item.Event.Barrier, item.News)
 	case event.KindEnd:
+		if item.News {
+			// The channel is recorded, and its barrier will not come: all that it still holds is in flight.
+			return t.decide(checkpoint.BarrierCame{Channel: item.Channel, Barrier: event.Barrier{Epoch: t.align.captured.epoch}})
+		}
 		return t.endChannel(item.Channel)
 	}
 	return errs.New(errs.CodeBug, errs.ClassBug, t.place, "unknown event kind %v", item.Event.Kind)

@@ -398,6 +398,30 @@ func TestGivenUpWhileCapturing(t *testing.T) {
 	}
 }
 
+// A channel that ends without the barrier does not keep an unaligned epoch waiting for the rows in front of its end.
+func TestEndBehindRowsInFlight(t *testing.T) {
+	var s saver
+	r := newRig(t)
+	r.open(2)
+	p := &probe{name: "p", log: &transcript{}}
+	r.build([]int{0, 0}, []Op{{Name: "p", Make: made(p), Outputs: []Output{r.edge("")}}}, func(c *Config) { c.Checkpoints = s.checkpoints() })
+	st, settle := r.byHand(t)
+	r.send(0, "1 end")
+	r.send(1, "2 B1 3")
+	for range 3 { // the news of the barrier, the barrier, and the news of the end
+		if _, err := st.Step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.log.String(); got != "snapshot1" || p.log.String() != "p:open p:snapshot1" || len(s.last.Inflight[0].Batches) != 3 {
+		t.Errorf("%s; %s", got, p.log)
+	}
+	settle()
+	if got, want := p.log.String(), "p:open p:snapshot1 p:process0[1] p:process0[2] p:process0[3]"; got != want {
+		t.Errorf("\n got %s\nwant %s", got, want)
+	}
+}
+
 // A channel whose rows cannot be routed again keeps its order: nothing of it is ever in flight, and the others are read until
 // its barrier comes.
 func TestOrderedChannel(t *testing.T) {
