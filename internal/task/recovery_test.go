@@ -726,7 +726,7 @@ func (m *mini) check() {
 		got = append(got, x.sink.rows...)
 	}
 	for at, d := range difference(sorted(got), expected(m.parts)) {
-		m.t.Errorf("%+v came %+d times too often", at, d)
+		m.t.Errorf("%+v came %+d times as against what is right", at, d)
 	}
 	if m.t.Failed() {
 		m.t.FailNow()
