@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"path"
@@ -80,7 +79,7 @@ func DryRun(ctx context.Context, w World, p *Plan) (*restore.Plan, error) {
 // probe opens an operator with nothing around it and says which states it has opened. What is no operator with state is not
 // opened.
 func probe(ctx context.Context, w World, job string, v *graph.Vertex, n *graph.Node) (out restore.Operator, err error) {
-	out = restore.Operator{Name: cmp.Or(n.StateName(), n.Label()), Keys: n.KeySchema()}
+	out = restore.Operator{Name: stateName(n), Keys: n.KeySchema()}
 	maker, ok := n.Factory.(operator.Maker)
 	if !ok || n.Source || n.Sink || !n.Stateful {
 		return out, nil

@@ -247,6 +247,8 @@ type shape struct {
 	without bool
 	// windows makes "sliding" tumble and gives "sessions" a gap of the clock; keys joins by another type of key.
 	windows, keys bool
+	// renamed gives "totals" another name, and its former one as the UID.
+	renamed bool
 }
 
 func shaped[S, V, C, D, A, N any](env *weir.Env, v *version[S, V, C, D, A, N], n int64, rate float64, sh shape) weir.Stream[string] {
@@ -260,7 +262,14 @@ func shaped[S, V, C, D, A, N any](env *weir.Env, v *version[S, V, C, D, A, N], n
 	show := func(what string) func(w windowed) string {
 		return func(w windowed) string { return fmt.Sprint(what, " ", w.Key, " ", w.Window, " ", w.Value) }
 	}
-	all := byShop.Process("totals", func() weir.KeyedProcess[string, S, string] { return &totals[S, V, C, D, A, N]{v: v} })
+	name := "totals"
+	if sh.renamed {
+		name = "sums"
+	}
+	all := byShop.Process(name, func() weir.KeyedProcess[string, S, string] { return &totals[S, V, C, D, A, N]{v: v} })
+	if sh.renamed {
+		all = all.UID("totals")
+	}
 	sliding, sessions := window.Sliding(time.Second, 250*time.Millisecond), window.Session(40*time.Millisecond)
 	if sh.windows {
 		sliding, sessions = window.Tumbling(time.Second), sessions.ProcessingTime()

@@ -97,6 +97,20 @@ func TestEvolved(t *testing.T) {
 	check(t, before, run(t, newEnv(2, restorePath, savepoint), firstVersion()))
 }
 
+// An operator that was renamed finds its state by its former name, which is its UID now.
+func TestRenamed(t *testing.T) {
+	b, err := os.ReadFile("testdata/v2/before")
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := newEnv(2, restorePath, saved)
+	got := shaped(env, secondVersion(), rows, 0, shape{renamed: true}).Gather()
+	if _, err := env.Execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	check(t, strings.Split(strings.TrimSpace(string(b)), "\n"), got.Rows())
+}
+
 // Savepoints of every version of the format are opened for ever, by the program that wrote them and by one whose types have
 // evolved. WEIR_GOLDEN=write makes the one of the present version, if it is not there.
 func TestGolden(t *testing.T) {
