@@ -66,6 +66,8 @@ func (c *Context) SideAt[V any](tag Tag[V], v V, t time.Time) {
 //
 //	f.held = ctx.ListState(state.OperatorListOf[Order]("held"))
 //
+// Give the operator a name (Stream.Name): one without is found again only if the job's graph has not changed.
+//
 // What cannot be opened fails the job when Open returns.
 func (c *Context) ListState[V any](d state.OperatorListDescriptor[V]) state.OperatorList[V] {
 	l, err := state.OpenOperatorList(&c.rt.Lists, d)
