@@ -236,8 +236,8 @@ func (t *Task) Completed(epoch ids.Epoch) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	up := t.epochs[epoch]
-	for e, before := range t.epochs {
-		if e == epoch || e < epoch && !before.full {
+	for e, before := range t.epochs { // a savepoint settles nothing but itself
+		if e == epoch || e < epoch && !before.full && (up == nil || !up.full) {
 			delete(t.epochs, e)
 		}
 	}
