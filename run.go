@@ -30,7 +30,11 @@ type Result struct {
 	Job string
 	// Duration is how long its tasks ran.
 	Duration time.Duration
-	// Operators are in the order in which build described them.
+	// Restarts is how often it was restarted after a failure.
+	Restarts int
+	// Checkpoints is how many checkpoints and savepoints were completed.
+	Checkpoints int
+	// Operators are in the order in which build described them. What they count begins anew with a restart.
 	Operators []OperatorResult
 }
 
@@ -63,7 +67,7 @@ func resultOf(r *app.Result) *Result {
 	if r == nil {
 		return nil
 	}
-	out := &Result{Job: r.Job, Duration: r.Duration}
+	out := &Result{Job: r.Job, Duration: r.Duration, Restarts: int(r.Checkpoints.Restarts), Checkpoints: int(r.Checkpoints.Completed)}
 	for _, f := range r.Operators {
 		out.Operators = append(out.Operators, OperatorResult{Name: f.Name, Kind: f.Kind, Parallelism: f.Parallelism,
 			RowsIn: f.RowsIn, RowsOut: f.RowsOut, Late: f.Late, Bad: f.Bad, NoTime: f.NoTime, Unread: f.Unread, Counters: f.Counters})

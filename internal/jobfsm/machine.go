@@ -2,6 +2,7 @@ package jobfsm
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weir-stream/weir/internal/errs"
@@ -127,6 +128,11 @@ func (m *Machine) Task(i int) TaskPhase { return m.tasks[i] }
 
 // Attempt is the attempt of the tasks of the present generation, 0 for the first.
 func (m *Machine) Attempt() int32 { return m.attempt }
+
+// Lost reports whether a worker is gone.
+func (m *Machine) Lost() bool {
+	return slices.ContainsFunc(m.workers, func(w worker) bool { return w.phase == workerGone })
+}
 
 // Step takes an event and returns what has to be done. The slice is valid until the next call.
 func (m *Machine) Step(e Event) []Command {
@@ -544,6 +550,9 @@ func (m *Machine) joinFailure() *errs.Error {
 		case workerSent:
 			slow = append(slow, string(w))
 		}
+	}
+	if !m.ready && len(absent) == 0 {
+		return errs.New(errs.CodeIO, errs.ClassFailTask, "checkpoints", "it could not be found out in time what the job goes on from: see why their storage does not answer")
 	}
 	if len(absent) > 0 {
 		return errs.New(errs.CodeWorkerLost, errs.ClassFailTask, "worker "+strings.Join(absent, ", "),

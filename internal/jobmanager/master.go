@@ -316,6 +316,7 @@ func (m *Master) enter(p jobfsm.Phase) {
 			m.beginGeneration()
 		}
 	case jobfsm.Restarting:
+		m.tellDeployEnd(errs.New(errs.CodeCanceled, errs.ClassCanceled, "", "the job is restarted"))
 		m.stopServing()
 		if m.ckpt != nil {
 			m.ckpt.restarting()

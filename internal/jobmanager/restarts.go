@@ -41,6 +41,10 @@ func (m *Master) askRestart(cause *errs.Error) {
 		m.step(jobfsm.Decided{Cause: e})
 		return
 	}
+	if m.cfg.Replace == nil && m.machine.Lost() {
+		m.step(jobfsm.Decided{Cause: cause}) // nothing would come of waiting for it
+		return
+	}
 	delay, ok, why := m.cfg.Restart.Failed(m.cfg.Clock.Since(m.began))
 	if !ok {
 		m.step(jobfsm.Decided{Cause: &errs.Error{Code: cause.Code, Class: cause.Class, Op: cause.Op, Err: cause.Err,

@@ -60,6 +60,9 @@ func recordOf(cause *errs.Error) string {
 	if cause.Code == errs.CodeUserPanic {
 		text, _, _ = strings.Cut(text, "\n")
 	}
+	if user := cause.Code == errs.CodeUserPanic || cause.Code == errs.CodeUserFunction; user && !strings.Contains(text, " (at ") {
+		return "" // in Open or Close, where what fails may be outside and come back
+	}
 	if cause.Err != nil {
 		text += "\x00" + cause.Err.Error()
 	}

@@ -141,6 +141,12 @@ func TestRepeatsAreNotSeenWhereNoneAre(t *testing.T) {
 		return &errs.Error{Code: errs.CodeUserFunction, Class: errs.ClassFailTask, Op: "map (1/2)", Msg: "the function returned an error (at row " + row + ")", Err: errors.New("no")}
 	}
 	for range 50 {
+		for range 5 {
+			opened := errs.New(errs.CodeUserFunction, errs.ClassFailTask, "map (1/2)", "open failed")
+			if got := r.Failed(opened, 5); got != nil {
+				t.Fatalf("%v became %v", opened, got)
+			}
+		}
 		for _, e := range []*errs.Error{user("1"), user("1"), user("2"), panicked("1", ""), lost, lost, user("1"), user("1"), lost} {
 			if got := r.Failed(e, 5); got != nil {
 				t.Fatalf("%v became %v", e, got)

@@ -67,8 +67,12 @@ func TestJobGoesOnFromItsCheckpoint(t *testing.T) {
 				return err
 			}).Gather()
 			began := time.Now()
-			if _, err := env.Execute(t.Context()); err != nil {
+			res, err := env.Execute(t.Context())
+			if err != nil {
 				t.Fatal(err)
+			}
+			if res.Restarts != 1 || res.Checkpoints < 10 {
+				t.Errorf("%d restarts, %d checkpoints", res.Restarts, res.Checkpoints)
 			}
 			want := undisturbed(n)
 			rows := got.Rows()

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/weir-stream/weir"
+	"github.com/weir-stream/weir/connector/generator"
+	"github.com/weir-stream/weir/window"
 )
 
 // awaitRows waits until a job has counted so many rows.
@@ -99,5 +101,36 @@ func TestSavepointOfARunningJob(t *testing.T) {
 	}
 	if _, err := job.Savepoint(t.Context(), ""); err == nil {
 		t.Error("a savepoint of a job that has ended")
+	}
+}
+
+// A drained job fires the windows that no watermark of the source itself would ever close.
+func TestDrain(t *testing.T) {
+	env := weir.NewEnv("count").Parallelism(2).Set("execution.checkpointing.savepoint-dir", t.TempDir())
+	rows := weir.From(env, "numbers", generator.Of(func(i int64) counted { return counted{Key: i % 7, N: 1} }, generator.RowsPerSecond(10_000)))
+	stamped := rows.WithEventTime(func(counted) time.Time { return time.UnixMilli(0) })
+	passed := stamped.ProcessEach("pass", func(_ *weir.Context, c counted, out weir.Out[counted]) error {
+		out.Emit(c)
+		return nil
+	}).Gather()
+	sums := stamped.KeyBy(func(c counted) int64 { return c.Key }).Window("sums", window.Tumbling(time.Hour)).
+		Reduce(func(have, row counted) counted { return counted{have.Key, have.N + row.N} }).Gather()
+	job := env.Start(t.Context())
+	awaitRows(t, passed, 1000)
+	if len(sums.Rows()) != 0 {
+		t.Error("the window has fired already")
+	}
+	if _, err := job.Drain(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := job.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	total := int64(0)
+	for _, r := range sums.Rows() {
+		total += r.N
+	}
+	if n := len(passed.Rows()); len(sums.Rows()) != 7 || total != int64(n) {
+		t.Errorf("%d windows with %d of %d rows", len(sums.Rows()), total, n)
 	}
 }

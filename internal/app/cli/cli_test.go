@@ -162,6 +162,7 @@ func TestExitCodes(t *testing.T) {
 			prog.Graph.Nodes[0].Local = true
 			return prog, used, err
 		}, []string{"--workers", "2"}, 2, "", "leave --workers out"},
+		"checkpoints of workers without a directory": {build(1, same), []string{"--workers", "2", "--checkpoint-interval", "1 s"}, 1, "", "--checkpoint-dir"},
 		"explain":          {build(1, same), []string{"--explain"}, 0, "ones", ""},
 		"explain as JSON":  {build(1, same), []string{"--explain=json"}, 0, `"nodes"`, ""},
 		"a job that ends":  {build(1000, same), nil, 0, "", "prog: 1,000 rows read in "},
