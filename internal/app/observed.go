@@ -91,12 +91,11 @@ func (r *jobRun) reportJob(o *observed) {
 	})
 	job := jm.Job(metrics.JobVars{ID: r.job.ID.String(), Name: r.job.Name})
 	r.reportCheckpoints(job)
-	began := r.world.Clock.Now()
 	job.GaugeFunc(metrics.Uptime, func() float64 {
 		if !running() {
 			return -1
 		}
-		return float64(r.world.Clock.Since(began).Milliseconds())
+		return float64(r.world.Clock.Since(r.master.Progress().Checkpoints.Running).Milliseconds())
 	})
 	sums := &sums{run: r}
 	for i, f := range figuresOf(r.plan.Job, nil) {

@@ -98,7 +98,7 @@ func (f *figures) begin(attempt int32, tasks []jobfsm.PlacedTask) {
 // runs notes what the generation that runs now was restored from.
 func (f *figures) runs(from ids.Epoch, now time.Time) {
 	f.checkpoint(func(c *CheckpointFigures) {
-		c.Restarting = time.Time{}
+		c.Restarting, c.Running = time.Time{}, now
 		if c.Restored = from; from > 0 {
 			c.RestoredAt = now
 		}

@@ -119,6 +119,8 @@ type CheckpointFigures struct {
 	// Restored is the epoch that the present generation was restored from, 0 if none, at RestoredAt.
 	Restored   ids.Epoch
 	RestoredAt time.Time
+	// Running is since when the present generation runs, zero before the first.
+	Running time.Time
 	// Restarts counts the restarts of this run; Restarting is when the one under way began, zero if none is.
 	Restarts   int64
 	Restarting time.Time
