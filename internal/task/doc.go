@@ -9,6 +9,9 @@
 // room for, within a Send. All three end at once when the task is cancelled. A user's function may block as long as it
 // likes, on its own account: if it does not return after cancellation, the owner of the task says so with the stack.
 //
+// Open runs before, perhaps on another goroutine: it opens the operators and gives them the state of an earlier run. A cut for
+// a checkpoint is one stretch of the task's goroutine, in which neither mails nor timers run.
+//
 // # Order of things
 //
 // An event's whole effect has been emitted before the next event is taken. A watermark goes out behind all that it caused.
