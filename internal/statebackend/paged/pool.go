@@ -13,6 +13,8 @@ const (
 	regionBytes = 32 << 20
 	// idleSmallMax bounds the blocks below a huge page that a pool keeps, in bytes for each size.
 	idleSmallMax = 4 << 20
+	// readyBlocks is how many blocks of 2 MiB are backed by memory ahead of a table that grows.
+	readyBlocks = 4
 )
 
 // Pool hands out and takes back the memory of tables: blocks whose size is a power of two, always zeroed, never
@@ -30,6 +32,8 @@ type Pool struct {
 		small  [hugeClass][]unsafe.Pointer
 		warm   []unsafe.Pointer // 2 MiB blocks to be zeroed before use
 		cold   []unsafe.Pointer // 2 MiB blocks without memory behind them
+		ready  []unsafe.Pointer // 2 MiB blocks of zeros with memory behind them
+		ahead  bool             // a goroutine fills ready
 		inUse  int64
 		mapped int64
 		big    map[unsafe.Pointer]struct{} // mapped blocks above 2 MiB
@@ -42,7 +46,7 @@ var sharedPool Pool
 // PoolStats is a moment's account of a Pool in bytes.
 type PoolStats struct {
 	InUse  int64 // handed out to tables
-	Warm   int64 // kept for the next table, backed by memory
+	Warm   int64 // kept for the next table, backed by memory; a few blocks that are backed ahead of a growing table come on top
 	Mapped int64 // address space mapped outside the Go heap
 }
 
@@ -93,9 +97,7 @@ func (p *Pool) Prepare(n int) {
 	var blocks []unsafe.Pointer
 	for ; n > 0; n -= 1 << hugeClass {
 		b := p.getDirty(hugeClass)
-		for off := 0; off < 1<<hugeClass; off += 4 << 10 {
-			*(*byte)(unsafe.Add(b, off)) = 1
-		}
+		touchPages(b)
 		blocks = append(blocks, b)
 	}
 	p.mu.Lock()
@@ -126,22 +128,62 @@ func (p *Pool) take(class uint8) (b unsafe.Pointer, dirty bool) {
 		}
 		return b, false
 	}
-	if b = pop(&p.mu.warm); b != nil {
-		return b, true
+	if b = pop(&p.mu.ready); b == nil {
+		if b = pop(&p.mu.warm); b != nil {
+			return b, true
+		}
+		b = p.fresh()
 	}
-	if b = pop(&p.mu.cold); b != nil {
-		return b, false
+	if len(p.mu.ready) < readyBlocks && len(p.mu.warm) == 0 && !p.mu.ahead && b != nil {
+		p.mu.ahead = true
+		go p.backAhead()
+	}
+	return b, false
+}
+
+// fresh returns a 2 MiB block without memory behind it, nil if the system refuses. The lock is held.
+func (p *Pool) fresh() unsafe.Pointer {
+	if b := pop(&p.mu.cold); b != nil {
+		return b
 	}
 	r := mapRegion(regionBytes, 1<<hugeClass)
 	if r == nil {
 		p.mu.heap = true
-		return nil, false
+		return nil
 	}
 	p.mu.mapped += regionBytes
 	for off := regionBytes - 1<<hugeClass; off > 0; off -= 1 << hugeClass {
 		p.mu.cold = append(p.mu.cold, unsafe.Add(r, off))
 	}
-	return r, false
+	return r
+}
+
+// backAhead gives the blocks that a growing table will take next memory, so that the table's goroutine does not wait for it: the
+// first touch of a block takes up to 10 ms where a hypervisor must find the memory. It ends when there are enough.
+func (p *Pool) backAhead() {
+	for {
+		p.mu.Lock()
+		var b unsafe.Pointer
+		if len(p.mu.ready) < readyBlocks {
+			b = p.fresh()
+		}
+		p.mu.ahead = b != nil
+		p.mu.Unlock()
+		if b == nil {
+			return
+		}
+		touchPages(b)
+		p.mu.Lock()
+		p.mu.ready = append(p.mu.ready, b)
+		p.mu.Unlock()
+	}
+}
+
+// touchPages writes zeros to every page of a fresh block of 2 MiB.
+func touchPages(b unsafe.Pointer) {
+	for off := 0; off < 1<<hugeClass; off += 4 << 10 {
+		*(*byte)(unsafe.Add(b, off)) = 0
+	}
 }
 
 func pop(l *[]unsafe.Pointer) unsafe.Pointer {
