@@ -4,6 +4,6 @@
 // into a backend, whatever backend they came from and at whatever parallelism. Timers take part as a [Source] and a [Sink]
 // of their own, which package timer makes.
 //
-// Both run on the goroutine that owns the backend, because they read and write it. A backend that can cut its state in
-// bounded time will write from the cut instead; this is the way that every backend has, and the one to compare with.
+// [SaveParts] and [SaveChanges] write a cut, on whatever goroutine; Save reads the sources themselves and so runs where they
+// may be read. Load runs on the goroutine that owns the backend, and has blocks decoded on others.
 package transfer
