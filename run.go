@@ -191,7 +191,8 @@ func (g *Gathered[T]) Rows() []T {
 }
 
 // Gather adds a sink that keeps the stream's rows for the program to look at when the job has ended, for instance in
-// Env.AtEnd. It is meant for results that fit in memory. In worker processes the Gathered stays empty.
+// Env.AtEnd. It is meant for results that fit in memory. In worker processes the Gathered stays empty. In a job with
+// checkpoints a row comes when its checkpoint is complete, and once, also through failures.
 func (s Stream[T]) Gather() *Gathered[T] {
 	g := &Gathered[T]{}
 	s.collect(func(rows []T) error {
@@ -217,12 +218,17 @@ func (e *Env) AtEnd(f func(*Result)) {
 func (s Stream[T]) collect(take func(rows []T) error) {
 	name := fmt.Sprintf("collect-%d", len(s.env.g.Nodes))
 	n := s.then(graph.Node{Name: name, Kind: "collect", Sink: true, Factory: operator.Maker(sink.NewCollect[T])})
+	taken := &sink.Collected{}
 	s.env.sides[n.ID] = func(_ int, payload []byte) error {
+		rows, err := taken.Take(payload)
+		if err != nil || rows == nil {
+			return err
+		}
 		codec, err := basic.RecordsCodec[T]()
 		if err != nil {
 			return err
 		}
-		b, err := codec.Decode(payload)
+		b, err := codec.Decode(rows)
 		if err != nil {
 			return err
 		}
