@@ -163,6 +163,9 @@ func (c *checkpoints) carryOut(cmd checkpoint.Command) {
 	case checkpoint.Trigger:
 		c.trigger(cmd)
 	case checkpoint.Abort:
+		if c.lost { // its manifest may be there, for the next leader: what it lists must stay
+			return
+		}
 		c.m.sendTasks(cmd.Tasks, func(tasks []ids.TaskID) rpc.Body { return &rpc.CheckpointAbort{Epoch: cmd.Epoch, Tasks: tasks} })
 	case checkpoint.NotifyComplete:
 		c.m.sendTasks(cmd.Tasks, func(tasks []ids.TaskID) rpc.Body {
@@ -374,6 +377,7 @@ func (c *checkpoints) publish(cmd checkpoint.WriteManifest) {
 			case ctx.Err() != nil: // nobody knows, and the job has ended
 			default:
 				c.declined = storeError(err)
+				c.lost = c.lost || errs.CodeOf(err) == errs.CodeFenced
 				c.m.cfg.Log.Warn("a manifest could not be written", "checkpoint", cmd.Epoch, "err", err)
 				c.step(checkpoint.ManifestFailed{Epoch: cmd.Epoch, Fenced: errs.CodeOf(err) == errs.CodeFenced})
 			}

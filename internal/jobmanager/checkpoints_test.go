@@ -259,6 +259,38 @@ func TestMasterStoreFails(t *testing.T) {
 	}
 }
 
+// A leader that is fenced after its manifest was written has no task delete what the manifest lists: the next leader may have
+// found it.
+func TestFencedLeaderAbortsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, b := &shelf{fail: map[string]error{"publish": errs.New(errs.CodeFenced, errs.ClassFailJob, "store", "term 8 is newer")}}, &bus{}
+		c := checkpointed(s, 1)
+		var mu sync.Mutex
+		aborted := false
+		c.scripts = []script{{body: b.body(func(t *fakeTask, m rpc.Body) (bool, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if _, ok := m.(*rpc.CheckpointAbort); ok {
+				aborted = true
+			}
+			return false, nil
+		})}}
+		if _, err := c.run(t.Context()); errs.CodeOf(err) != errs.CodeFenced {
+			t.Error(err)
+		}
+		for id, task := range b.tasks { // what was told and not read yet
+			for len(task.epochs) > 0 {
+				if _, ok := (<-task.epochs).(*rpc.CheckpointAbort); ok {
+					t.Errorf("task %v was told to abort", id)
+				}
+			}
+		}
+		if aborted || s.has("discard 1") {
+			t.Errorf("the epoch was given up: %q", s.said)
+		}
+	})
+}
+
 // gated is an enumerator that is slow to say its state, and always has a split.
 type gated struct {
 	numbered
