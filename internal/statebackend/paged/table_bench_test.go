@@ -179,11 +179,11 @@ func BenchmarkStringKeys(b *testing.B) {
 // a busy machine does not blur it) and a full garbage collection afterwards. Fresh memory costs the page faults besides.
 func BenchmarkLoad(b *testing.B) {
 	const nkeys = 10_000_000
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	pool := &Pool{IdleMax: 1 << 30}
 	for _, memory := range []string{"fresh", "warm"} {
 		b.Run(memory, func(b *testing.B) {
+			runtime.LockOSThread() // for threadTime; a benchmark has a goroutine of its own
+			defer runtime.UnlockOSThread()
 			for b.Loop() {
 				t := New(Config{KeyWidth: 8, ValueWidth: 16, Pool: pool})
 				var longest time.Duration
