@@ -55,6 +55,7 @@ func (r *rows) evict(limit int64) {
 		return
 	}
 	for _, v := range r.victims {
+		r.wroteOne(v.id)
 		r.drop(v.id)
 	}
 }

@@ -70,7 +70,11 @@ func (m *mapState) Put(key statebackend.Key, ns, entry, value []byte) {
 	prefix, row := m.row(key, ns, entry)
 	id := m.r.blind(row, len(value))
 	copy(m.r.change(id, len(value), 0), value)
-	m.r.chain(m.headOf(prefix, true), id)
+	head := m.headOf(prefix, true)
+	m.r.chain(head, id)
+	if m.r.bare(head) {
+		m.r.row(id).flags |= rowFresh
+	}
 }
 
 func (m *mapState) Remove(key statebackend.Key, ns, entry []byte) bool {
@@ -94,14 +98,11 @@ func (m *mapState) removeRow(prefix, row []byte) bool {
 	return true
 }
 
-// overlay gathers the dirty rows of a map that lie in [from, to), in order.
-func (m *mapState) overlay(prefix, from, to []byte) {
+// overlay gathers the dirty rows of a map that lie in [from, to), in order. It reports whether these are all there are.
+func (m *mapState) overlay(head rowID, from, to []byte, whole bool) (all bool) {
 	r := m.r
 	m.over, m.overBuf = m.over[:0], m.overBuf[:0]
-	head := m.headOf(prefix, false)
-	if head == 0 {
-		return
-	}
+	all = r.bare(head)
 	n := 0
 	for id := r.row(head).behind; id != 0; {
 		w := r.row(id)
@@ -126,10 +127,11 @@ func (m *mapState) overlay(prefix, from, to []byte) {
 	slices.SortFunc(m.over, func(a, b overlaid) int {
 		return bytes.Compare(m.overBuf[a.at:a.at+a.key], m.overBuf[b.at:b.at+b.key])
 	})
-	r.settle()
-	if n > longChain && len(r.pending) == 0 {
+	if n > longChain && !(whole && all) && len(r.pending) == 0 {
 		m.writeChain(head)
+		all = false
 	}
+	return all
 }
 
 // writeChain writes the dirty rows of a map, which are clean then.
@@ -143,9 +145,7 @@ func (m *mapState) writeChain(head rowID) {
 		return
 	}
 	for _, v := range r.victims {
-		w := r.row(v.id)
-		r.unchain(w)
-		r.undirty(v.id, w)
+		r.wroteOne(v.id)
 	}
 }
 
@@ -169,17 +169,45 @@ func (m *mapState) Range(key statebackend.Key, ns, from, to []byte, f func(entry
 	m.rangeRows(prefix, from, to, func(row, value []byte) bool { return f(row[len(prefix):], value) })
 }
 
-// rangeRows visits the live rows of a part of a map.
+// rangeRows visits the live rows of a part of a map. When the database has none of the map, it notes that.
 func (m *mapState) rangeRows(prefix, from, to []byte, f func(row, value []byte) bool) {
 	lower, upper := m.within(prefix, from, to)
-	m.overlay(prefix, lower, upper)
+	m.r.settle()
+	head, whole := m.headOf(prefix, true), len(from) == 0 && to == nil
+	if m.overlay(head, lower, upper, whole) {
+		m.overlaid(f)
+		return
+	}
 	it, err := m.iterate(lower, upper)
 	if err != nil {
 		m.r.failed(err)
 		return
 	}
-	over := m.over
 	ok := it.First()
+	if !ok && it.Error() == nil {
+		if whole && len(m.r.pending) == 0 {
+			m.r.makeBare(head)
+		}
+		m.overlaid(f)
+		return
+	}
+	m.merge(it, ok, f)
+}
+
+// overlaid visits the live rows of the overlay.
+func (m *mapState) overlaid(f func(row, value []byte) bool) {
+	for _, o := range m.over {
+		key, value := m.overBuf[o.at:o.at+o.key:o.at+o.key], m.overBuf[o.at+o.key:o.at+o.key+o.val:o.at+o.key+o.val]
+		if !o.dead && !f(key, value) {
+			return
+		}
+	}
+}
+
+// merge visits the live rows of the overlay and of an iterator, which is at its first row if ok.
+func (m *mapState) merge(it *pebble.Iterator, ok bool, f func(row, value []byte) bool) {
+	var err error
+	over := m.over
 	for ok || len(over) > 0 {
 		c := -1
 		var key, value []byte

@@ -25,7 +25,7 @@ type row struct {
 	// dirtyAt and epoch name the row's entry, from 1, in the list of dirty rows of an epoch; see rows.dirty.
 	dirtyAt, epoch uint32
 	// before and behind link the dirty rows of one map, from its head and back to it; see mapState.
-	before, behind rowID
+	head, before, behind rowID
 	flags          uint8
 }
 
@@ -38,6 +38,10 @@ const (
 	rowChained             // in such a chain
 	rowInUse
 )
+
+// rowBare marks a head whose map has no row in the database, as long as dirtyAt is the current epoch. (It shares a bit with
+// rowDead, which a head never is.)
+const rowBare = rowDead
 
 // dirtyRow is an entry of the list of dirty rows: where the bytes are, for whoever writes them.
 type dirtyRow struct {
@@ -324,7 +328,7 @@ func (r *rows) chain(head, id rowID) {
 		return
 	}
 	h := r.row(head)
-	w.before, w.behind = head, h.behind
+	w.head, w.before, w.behind = head, head, h.behind
 	if h.behind != 0 {
 		r.row(h.behind).before = id
 	}
@@ -340,8 +344,42 @@ func (r *rows) unchain(w *row) {
 	if w.behind != 0 {
 		r.row(w.behind).before = w.before
 	}
-	w.before, w.behind = 0, 0
+	w.head, w.before, w.behind = 0, 0, 0
 	w.flags &^= rowChained
+}
+
+// bare says whether the database is known to have no row of a map.
+func (r *rows) bare(head rowID) bool {
+	h := r.row(head)
+	return h.flags&rowBare != 0 && h.dirtyAt == r.epoch
+}
+
+// makeBare notes that the database has no row of a map, so that its dead rows need not be written.
+func (r *rows) makeBare(head rowID) {
+	h := r.row(head)
+	h.flags |= rowBare
+	h.dirtyAt = r.epoch
+	for id := h.behind; id != 0; {
+		w := r.row(id)
+		next := w.behind
+		if w.flags&rowDead != 0 {
+			r.unchain(w)
+			r.undirty(id, w)
+		} else {
+			w.flags |= rowFresh
+		}
+		id = next
+	}
+}
+
+// wroteOne notes that a dirty row was written and is clean now.
+func (r *rows) wroteOne(id rowID) {
+	w := r.row(id)
+	if w.flags&rowChained != 0 {
+		r.row(w.head).flags &^= rowBare
+		r.unchain(w)
+	}
+	r.undirty(id, w)
 }
 
 // failed notes an error of the database.
