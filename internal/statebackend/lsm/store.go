@@ -50,7 +50,13 @@ const (
 	// leastRows is the budget of a backend's rows however many there are.
 	leastRows = 1 << 20
 	openFiles = 4096
+	// Pebble takes its memtables out of the cache of blocks, which has to hold the indices and filters of all tables besides.
+	leastMemTable = 1 << 20
+	mostMemTable  = 16 << 20
 )
+
+// blockShare is how much of the budget the cache of blocks has; rows have the rest.
+func blockShare(cache int64) int64 { return cache * 3 / 8 }
 
 // Open makes a directory, after it has removed those of processes that are dead.
 func Open(cfg Config) (*Store, error) {
@@ -60,12 +66,12 @@ func Open(cfg Config) (*Store, error) {
 	if err := cfg.FS.MkdirAll(cfg.Dir); err != nil {
 		return nil, errs.Wrap(err, errs.CodeIO, errs.ClassFailTask, cfg.Dir, "the directory of states cannot be made")
 	}
-	s := &Store{cfg: cfg, rows: cfg.Cache - cfg.Cache/4}
+	s := &Store{cfg: cfg, rows: cfg.Cache - blockShare(cfg.Cache)}
 	s.sweep()
 	if err := s.makeDir(); err != nil {
 		return nil, errs.Wrap(err, errs.CodeIO, errs.ClassFailTask, cfg.Dir, "the directory of states cannot be made")
 	}
-	s.blocks = pebble.NewCache(cfg.Cache / 4)
+	s.blocks = pebble.NewCache(blockShare(cfg.Cache))
 	s.files = pebble.NewFileCache(4, openFiles)
 	return s, nil
 }
@@ -170,7 +176,7 @@ func (s *Store) options(fail *failure) *pebble.Options {
 		FS:         &disk{s.cfg.FS, fail},
 		DisableWAL: true, Cache: s.blocks, FileCache: s.files,
 		FormatMajorVersion:          pebble.FormatNewest,
-		MemTableSize:                16 << 20,
+		MemTableSize:                uint64(min(max(s.cfg.Cache/16, leastMemTable), mostMemTable)),
 		MemTableStopWritesThreshold: 4,
 		L0StopWritesThreshold:       24,
 		LBaseMaxBytes:               64 << 20,
