@@ -2,6 +2,7 @@ package state
 
 import (
 	"iter"
+	"time"
 
 	"github.com/weir-stream/weir/internal/codec"
 )
@@ -10,6 +11,7 @@ import (
 type ListDescriptor[V any] struct {
 	name string
 	from migrations
+	ttl  *TTL
 }
 
 // ListOf declares a state of a sequence of V a key.
@@ -21,12 +23,18 @@ func (d ListDescriptor[V]) Migrate[Old any](f func(Old) (V, error)) ListDescript
 	return d
 }
 
+// TTL is what it is for ValueDescriptor, for each value of the sequence by itself.
+func (d ListDescriptor[V]) TTL(after time.Duration, options ...TTLOption) ListDescriptor[V] {
+	d.ttl = ttlOf(after, options)
+	return d
+}
+
 func (d ListDescriptor[V]) open(in Store) (List[V], error) {
 	c, err := newCells[V](d.from)
 	if err != nil {
 		return List[V]{}, opening(d.name, err)
 	}
-	raw, err := in.OpenList(c.spec(d.name, codec.Table{}))
+	raw, err := in.OpenList(c.spec(d.name, d.ttl, codec.Table{}))
 	return List[V]{&list[V]{cells: c, raw: raw, guard: guard{name: d.name}}}, err
 }
 

@@ -2,6 +2,7 @@ package state
 
 import (
 	"iter"
+	"time"
 
 	"github.com/weir-stream/weir/internal/codec"
 )
@@ -10,6 +11,7 @@ import (
 type MapDescriptor[K, V any] struct {
 	name string
 	from migrations
+	ttl  *TTL
 }
 
 // MapOf declares a state of a map from K to V a key. K must be a type that could be the key of a stream.
@@ -18,6 +20,12 @@ func MapOf[K, V any](name string) MapDescriptor[K, V] { return MapDescriptor[K, 
 // Migrate is what it is for ValueDescriptor, for the value of each entry. The type of the entries' keys cannot change.
 func (d MapDescriptor[K, V]) Migrate[Old any](f func(Old) (V, error)) MapDescriptor[K, V] {
 	d.from = migrating(d.from, f)
+	return d
+}
+
+// TTL is what it is for ValueDescriptor, for each entry by itself.
+func (d MapDescriptor[K, V]) TTL(after time.Duration, options ...TTLOption) MapDescriptor[K, V] {
+	d.ttl = ttlOf(after, options)
 	return d
 }
 
@@ -30,7 +38,7 @@ func (d MapDescriptor[K, V]) open(in Store) (Map[K, V], error) {
 	if err != nil {
 		return Map[K, V]{}, opening(d.name, err)
 	}
-	raw, err := in.OpenMap(c.spec(d.name, codec.Table{Entry: kc.Schema()}))
+	raw, err := in.OpenMap(c.spec(d.name, d.ttl, codec.Table{Entry: kc.Schema()}))
 	return Map[K, V]{&mapping[K, V]{cells: c, entries: kc, raw: raw, guard: guard{name: d.name}}}, err
 }
 

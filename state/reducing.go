@@ -1,5 +1,7 @@
 package state
 
+import "time"
+
 // ReducingDescriptor declares a state that combines the values added to it.
 type ReducingDescriptor[V any] struct {
 	value ValueDescriptor[V]
@@ -14,6 +16,12 @@ func ReducingOf[V any](name string, f func(have, added V) V) ReducingDescriptor[
 // Migrate is what it is for ValueDescriptor.
 func (d ReducingDescriptor[V]) Migrate[Old any](f func(Old) (V, error)) ReducingDescriptor[V] {
 	d.value = d.value.Migrate(f)
+	return d
+}
+
+// TTL is what it is for ValueDescriptor. Adding is a write.
+func (d ReducingDescriptor[V]) TTL(after time.Duration, options ...TTLOption) ReducingDescriptor[V] {
+	d.value = d.value.TTL(after, options...)
 	return d
 }
 
@@ -60,6 +68,12 @@ func AggregatingOf[T, A, R any](name string, add func(acc *A, row T), result fun
 // Migrate is what it is for ValueDescriptor, for accumulators.
 func (d AggregatingDescriptor[T, A, R]) Migrate[Old any](f func(Old) (A, error)) AggregatingDescriptor[T, A, R] {
 	d.value = d.value.Migrate(f)
+	return d
+}
+
+// TTL is what it is for ValueDescriptor. Adding is a write.
+func (d AggregatingDescriptor[T, A, R]) TTL(after time.Duration, options ...TTLOption) AggregatingDescriptor[T, A, R] {
+	d.value = d.value.TTL(after, options...)
 	return d
 }
 

@@ -12,6 +12,8 @@ type Spec struct {
 	Schema []byte
 	// Values is for the engine: how values of former schemas are read.
 	Values any
+	// TTL is how long things are kept, nil for ever.
+	TTL *TTL
 }
 
 // Store is where a function's state lies: the engine implements it, handles are built on it. Opening a name again gives

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"time"
 	"unsafe"
 
 	"github.com/weir-stream/weir/internal/codec"
@@ -10,6 +11,7 @@ import (
 type ValueDescriptor[V any] struct {
 	name string
 	from migrations
+	ttl  *TTL
 }
 
 // ValueOf declares a state of one V a key.
@@ -25,12 +27,19 @@ func (d ValueDescriptor[V]) Migrate[Old any](f func(Old) (V, error)) ValueDescri
 	return d
 }
 
+// TTL returns the declaration of a state whose values expire: a value that was not written for so long is gone. Milliseconds
+// count; what is below is cut off. The package's documentation says more.
+func (d ValueDescriptor[V]) TTL(after time.Duration, options ...TTLOption) ValueDescriptor[V] {
+	d.ttl = ttlOf(after, options)
+	return d
+}
+
 func (d ValueDescriptor[V]) open(in Store) (Value[V], error) {
 	c, err := newCells[V](d.from)
 	if err != nil {
 		return Value[V]{}, opening(d.name, err)
 	}
-	raw, err := in.OpenValue(c.spec(d.name, codec.Table{}))
+	raw, err := in.OpenValue(c.spec(d.name, d.ttl, codec.Table{}))
 	return Value[V]{&value[V]{cells: c, raw: raw}}, err
 }
 
@@ -116,9 +125,9 @@ func newCells[V any](from migrations) (cells[V], error) {
 }
 
 // spec describes a state; t has what else there is to say of its table.
-func (c *cells[V]) spec(name string, t codec.Table) Spec {
+func (c *cells[V]) spec(name string, ttl *TTL, t codec.Table) Spec {
 	t.Value = c.values.Schema
-	return Spec{Name: name, Width: c.width, Schema: t.Append(nil), Values: c.values}
+	return Spec{Name: name, Width: c.width, Schema: t.Append(nil), Values: c.values, TTL: ttl}
 }
 
 // encode returns the bytes of x, valid until the next call.

@@ -18,6 +18,7 @@ import (
 	"github.com/weir-stream/weir/internal/restore"
 	"github.com/weir-stream/weir/internal/snapshot"
 	"github.com/weir-stream/weir/internal/statebackend"
+	"github.com/weir-stream/weir/internal/statebackend/expiry"
 	"github.com/weir-stream/weir/internal/statebackend/model"
 	"github.com/weir-stream/weir/internal/storage"
 	"github.com/weir-stream/weir/metric"
@@ -97,7 +98,9 @@ func probe(ctx context.Context, w World, job string, v *graph.Vertex, n *graph.N
 	var backend statebackend.Keyed
 	c.OpenState = func(keyWidth int) (statebackend.Keyed, error) {
 		out.KeyWidth = keyWidth
-		backend = model.New(statebackend.Config{KeyWidth: keyWidth, Groups: keygroup.RangeOf(0, v.Parallelism)})
+		conf := statebackend.Config{KeyWidth: keyWidth, Groups: keygroup.RangeOf(0, v.Parallelism)}
+		clocks := expiry.Clocks{Processing: c.Now, Event: func() int64 { return expiry.Unknown }}
+		backend = expiry.New(model.New(conf), conf, clocks, func(string) func(int64) { return func(int64) {} })
 		return backend, nil
 	}
 	c.AddKeyed = func(p operator.KeyedPart) {

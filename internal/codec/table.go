@@ -20,6 +20,9 @@ type Table struct {
 	Layout string
 	// Namespace says what a namespace is, "" for tables without.
 	Namespace string
+	// Expiry is the clock by which values expire, "" for tables whose values do not. Each value then has a stamp of 8 bytes
+	// before it, which Prefix does not count.
+	Expiry string
 }
 
 // The parts of a written table, ascending.
@@ -29,6 +32,7 @@ const (
 	partPrefix    = 3
 	partLayout    = 4
 	partNamespace = 5
+	partExpiry    = 6
 )
 
 const (
@@ -55,6 +59,9 @@ func (t Table) Append(dst []byte) []byte {
 	}
 	if t.Namespace != "" {
 		part(partNamespace, []byte(t.Namespace))
+	}
+	if t.Expiry != "" {
+		part(partExpiry, []byte(t.Expiry))
 	}
 	return dst
 }
@@ -107,6 +114,8 @@ func (t *Table) part(tag byte, body []byte) (err error) {
 		t.Layout = string(body)
 	case partNamespace:
 		t.Namespace = string(body)
+	case partExpiry:
+		t.Expiry = string(body)
 	default:
 		err = fmt.Errorf("unknown part %d: a newer program wrote it", tag)
 	}

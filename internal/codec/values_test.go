@@ -194,12 +194,12 @@ func TestTable(t *testing.T) {
 		}
 	}
 	// By hand, from the format page.
-	b := []byte("T\x01" + "\x01\x02\x01\x05" + "\x02\x02\x01\x10" + "\x03\x01\x08" + "\x04\x04time" + "\x05\x06window")
+	b := []byte("T\x01" + "\x01\x02\x01\x05" + "\x02\x02\x01\x10" + "\x03\x01\x08" + "\x04\x04time" + "\x05\x06window" + "\x06\x0aevent time")
 	got, err := codec.ParseTable(b)
-	if err != nil || got.Value.String() != "int64" || got.Entry.String() != "string" || got.Prefix != 8 || got.Layout != "time" || got.Namespace != "window" {
+	if err != nil || got.Value.String() != "int64" || got.Entry.String() != "string" || got.Prefix != 8 || got.Layout != "time" || got.Namespace != "window" || got.Expiry != "event time" {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	for _, bad := range []string{"", "T", "X\x01", "T\x02", "T\x01\x01\x00", "T\x01\x01\x03\x01\x05\x05", "T\x01\x06\x01a", "T\x01\x05\x01a\x04\x01a",
+	for _, bad := range []string{"", "T", "X\x01", "T\x02", "T\x01\x01\x00", "T\x01\x01\x03\x01\x05\x05", "T\x01\x07\x01a", "T\x01\x05\x01a\x04\x01a",
 		"T\x01\x05\x01a\x05\x01a", "T\x01\x05\x02a", "T\x01\x03\x01\x00", "T\x01\x03\x04\xff\xff\xff\x7f", "\x01\x05"} {
 		if got, err := codec.ParseTable([]byte(bad)); err == nil {
 			t.Errorf("%q is read as %+v", bad, got)

@@ -39,6 +39,12 @@ func newSide(t *testing.T) *side {
 	return s
 }
 
+// expire lets another backend stand before the side's own.
+func (s *side) expire(k statebackend.Keyed) {
+	s.keyed = k
+	s.store = keyedstate.New(k, &s.place)
+}
+
 func (s *side) at(key string) {
 	enc := []byte(key)
 	s.place.At(xxh3.Hash(enc), enc)

@@ -18,7 +18,7 @@ func Sink(saved *snapshot.State, opened *Opened, keySchema []byte, to transfer.S
 	if o.verdict == Refuse {
 		return nil, errs.New(errs.CodeSchema, errs.ClassUser, "state "+saved.Name, "%s", strings.Join(o.reasons, "\n"))
 	}
-	if o.rewrite == nil {
+	if !o.moves() {
 		return to, nil
 	}
 	m := &migrator{outcome: o, saved: saved, to: to}
@@ -41,7 +41,7 @@ func (m *migrator) take(e *snapshot.Entry) error {
 	if e.Removed {
 		return m.to(e)
 	}
-	if m.saved.Width > 0 && len(e.Value) != m.saved.Width || len(e.Value) < m.prefix {
+	if m.saved.Width > 0 && len(e.Value) != m.saved.Width || len(e.Value) < m.keep+m.drop {
 		return errs.New(errs.CodeCorrupt, errs.ClassFailJob, "state "+m.saved.Name, "an entry of %d bytes, which is not the width of the state", len(e.Value))
 	}
 	value, err := m.rewritten(e.Value)
@@ -60,7 +60,12 @@ func (m *migrator) rewritten(value []byte) (b []byte, err error) {
 			err = errs.New(errs.CodeUserPanic, errs.ClassUser, "", "panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	m.buf, err = m.rewrite(append(m.buf[:0], value[:m.prefix]...), value[m.prefix:])
+	m.buf = append(append(m.buf[:0], value[:m.keep]...), m.stamp...)
+	if value = value[m.keep+m.drop:]; m.rewrite == nil {
+		m.buf = append(m.buf, value...)
+		return m.buf, nil
+	}
+	m.buf, err = m.rewrite(m.buf, value)
 	return m.buf, err
 }
 

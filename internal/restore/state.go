@@ -2,12 +2,14 @@ package restore
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"strings"
 
 	"github.com/weir-stream/weir/internal/codec"
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/snapshot"
+	"github.com/weir-stream/weir/internal/statebackend/expiry"
 )
 
 // Opened is a keyed state as an operator of the job opens it.
@@ -41,8 +43,14 @@ type outcome struct {
 	verdict Verdict
 	reasons []string
 	rewrite codec.Rewrite
-	prefix  int
+	// Of a value, keep bytes stay as they are, behind them drop are left out and stamp are put in, before what rewrite makes of
+	// the rest.
+	keep, drop int
+	stamp      []byte
 }
+
+// moves says whether values are rewritten.
+func (o *outcome) moves() bool { return o.rewrite != nil || o.drop > 0 || len(o.stamp) > 0 }
 
 func refused(format string, args ...any) outcome {
 	return outcome{verdict: Refuse, reasons: []string{fmt.Sprintf(format, args...)}}
@@ -93,15 +101,48 @@ func compareSchemas(saved *snapshot.State, opened *Opened) outcome {
 		return refused("the keys of its entries were %s when it was written and are %s now. Keys cannot change. Keep %s, %s.", was.Entry, is.Entry, was.Entry, orRename)
 	case (was.Value == nil) != (is.Value == nil):
 		return refused("only one of then and now has values of the program's own. Keep the kind of operator, %s.", orRename)
-	case was.Value == nil:
+	case was.Value == nil && was.Expiry == is.Expiry:
 		return outcome{verdict: Reuse}
+	case was.Value == nil:
+		o := outcome{verdict: Reuse}
+		o.restamp(was.Expiry, is.Expiry)
+		return o
 	case opened.Values == nil:
-		if !was.Value.Equal(is.Value) {
+		if !was.Value.Equal(is.Value) || was.Expiry != is.Expiry {
 			return refused("value was %s when it was written and is %s now. Keep %s, %s.", was.Value, is.Value, was.Value, orRename)
 		}
 		return outcome{verdict: Reuse}
 	}
-	return convert(was, opened.Values)
+	o := convert(was, opened.Values)
+	if o.verdict != Refuse {
+		o.restamp(was.Expiry, is.Expiry)
+	}
+	return o
+}
+
+// restamp adds what a change of the time to live does. Stamps of one clock mean nothing to another.
+func (o *outcome) restamp(was, is string) {
+	switch {
+	case was == is && is != "":
+		o.keep += expiry.StampBytes
+		return
+	case was == is:
+		return
+	case is == "":
+		o.reasons = append(o.reasons, "it has no time to live any more: nothing expires from now on")
+	case was == "":
+		o.reasons = append(o.reasons, "it has a time to live in "+is+" now: the age of all that is there counts from the restore")
+	default:
+		o.reasons = append(o.reasons, "its time to live was in "+was+" and is in "+is+" now: the age of all that is there counts from the restore")
+	}
+	o.verdict = Migrate
+	if was != "" {
+		o.drop = expiry.StampBytes
+	}
+	if is != "" {
+		unknown := int64(expiry.Unknown)
+		o.stamp = binary.LittleEndian.AppendUint64(nil, uint64(unknown))
+	}
 }
 
 // convert compares the values of two tables that agree in everything else.
@@ -117,7 +158,7 @@ func convert(was *codec.Table, values *codec.Values) outcome {
 		}
 		return outcome{verdict: Refuse, reasons: strings.Split(text, "\n")}
 	}
-	o := outcome{verdict: Reuse, rewrite: c.Rewrite, prefix: was.Prefix}
+	o := outcome{verdict: Reuse, rewrite: c.Rewrite, keep: was.Prefix}
 	if c.Rewrite != nil {
 		o.verdict = Migrate
 	}

@@ -58,6 +58,27 @@ type Descriptor struct {
 	// Values is how values of former schemas are read at a restore; nil if all bytes are the engine's own. The backend only
 	// keeps it.
 	Values *codec.Values
+	// Expiry says how values, list elements or map entries expire; nil if they do not. Backends know nothing of it: package
+	// expiry stands before them.
+	Expiry *Expiry
+}
+
+// Expiry says how what a state keeps expires. Ages are counted in ms from the last write.
+type Expiry struct {
+	// After is the age at which something has expired, above 0.
+	After int64
+	// OnRead counts the age from the last read or write.
+	OnRead bool
+	// ShowExpired shows what has expired and was not removed yet, once.
+	ShowExpired bool
+	// EventTime measures in event time, by the watermark, and not in processing time.
+	EventTime bool
+}
+
+// Sweeper is a Value, List or Map that can be visited in parts, by whoever looks for what has expired. Unlike All it may leave
+// out what has changed lately, as long as it shows everything at some time.
+type Sweeper interface {
+	Sweep(groups keygroup.Range, f Visit)
 }
 
 // Config is what every backend needs to know about the operator whose state it keeps.

@@ -84,6 +84,8 @@ type link struct {
 	parts      []operator.KeyedPart
 	kept       []keptState
 	from       *OpRestore // nil if it starts from nothing
+	// lastTime is the last watermark that came in and was a time, event.NoTime before.
+	lastTime int64
 }
 
 func (l *link) makeHashers() {
@@ -246,6 +248,7 @@ func (l *link) watermark(t int64) error {
 		return nil
 	}
 	l.counts.WatermarkIn.Store(t)
+	l.passed(t)
 	above := l.t.enter(l)
 	err := l.op.Watermark(t)
 	l.t.current = above

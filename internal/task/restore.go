@@ -156,6 +156,7 @@ func (l *link) restoreWatermarks(r *operator.Restored) {
 		return
 	}
 	l.counts.WatermarkIn.Store(r.Watermark)
+	l.passed(r.Watermark)
 	if !l.holds {
 		return
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/weir-stream/weir/internal/ids"
 	"github.com/weir-stream/weir/internal/operator"
 	"github.com/weir-stream/weir/internal/statebackend"
+	"github.com/weir-stream/weir/internal/statebackend/expiry"
 	"github.com/weir-stream/weir/internal/watermark"
 	"github.com/weir-stream/weir/metric"
 )
@@ -149,7 +150,7 @@ func New(cfg Config) *Task {
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	t.links = make([]*link, len(cfg.Ops))
 	for i, op := range cfg.Ops {
-		t.links[i] = &link{t: t, at: i, name: op.Name, counts: newCounts(), metrics: newUserMetrics(cfg.groupOf(i))}
+		t.links[i] = &link{t: t, at: i, name: op.Name, counts: newCounts(), metrics: newUserMetrics(cfg.groupOf(i)), lastTime: event.NoTime}
 	}
 	for i, op := range cfg.Ops {
 		t.links[i].wire(op)
@@ -352,11 +353,31 @@ func (l *link) openState(keyWidth int) (statebackend.Keyed, error) {
 	if l.backend != nil {
 		return nil, errs.New(errs.CodeBug, errs.ClassBug, l.ctx.Place(), "its state backend is opened twice")
 	}
-	k, err := l.t.cfg.OpenState(statebackend.Config{KeyWidth: keyWidth, Groups: l.groups()})
-	if err == nil {
-		l.backend, l.keyWidth = k, keyWidth
+	c := statebackend.Config{KeyWidth: keyWidth, Groups: l.groups()}
+	k, err := l.t.cfg.OpenState(c)
+	if err != nil {
+		return nil, err
 	}
-	return k, err
+	l.backend, l.keyWidth = l.expiring(k, c), keyWidth
+	return l.backend, nil
+}
+
+// expiring lets states of a backend expire, by the clock and by the operator's watermark.
+func (l *link) expiring(k statebackend.Keyed, c statebackend.Config) statebackend.Keyed {
+	clocks := expiry.Clocks{Processing: func() int64 { return l.t.now }, Event: l.eventTime}
+	return expiry.New(k, c, clocks, func(state string) func(int64) {
+		return l.metrics.Label("state", state).Counter("numExpired").Add
+	})
+}
+
+// eventTime is the watermark by which state expires: the last one that was a time. The final one only says that there is
+// nothing more to come, and lets nothing expire.
+func (l *link) eventTime() int64 { return l.lastTime }
+
+func (l *link) passed(watermark int64) {
+	if watermark < event.MaxTime {
+		l.lastTime = watermark
+	}
 }
 
 func (t *Task) side(op int) func([]byte) error {

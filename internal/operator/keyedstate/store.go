@@ -64,6 +64,9 @@ var _ state.Store = (*Store)(nil)
 func (s *Store) descriptor(spec state.Spec) (statebackend.Descriptor, error) {
 	d := statebackend.Descriptor{Name: spec.Name, Width: spec.Width, NamespaceWidth: s.nsWidth, Schema: spec.Schema}
 	d.Values, _ = spec.Values.(*codec.Values)
+	if t := spec.TTL; t != nil {
+		d.Expiry = &statebackend.Expiry{After: t.After.Milliseconds(), OnRead: t.RefreshOnRead, ShowExpired: t.ShowExpired, EventTime: t.EventTime}
+	}
 	if s.namespace == "" {
 		return d, nil
 	}

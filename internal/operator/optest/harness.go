@@ -11,6 +11,7 @@ import (
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/operator"
 	"github.com/weir-stream/weir/internal/statebackend"
+	"github.com/weir-stream/weir/internal/statebackend/expiry"
 	"github.com/weir-stream/weir/internal/statebackend/paged"
 	"github.com/weir-stream/weir/metric"
 )
@@ -55,6 +56,7 @@ type Harness struct {
 	unread    []*Snapshot // cuts that nobody has read yet
 	epoch     uint64
 	watermark int64
+	lastTime  int64 // the last watermark that was a time
 }
 
 type timer struct {
@@ -66,7 +68,7 @@ type timer struct {
 
 // New returns a harness for op with subtask 0 of 1, at processing time 0.
 func New(op operator.Operator) *Harness {
-	h := &Harness{Op: op, side: map[string][]event.Batch{}, clk: clock.NewVirtual(time.UnixMilli(0)), keyWidth: -1, watermark: event.NoTime}
+	h := &Harness{Op: op, side: map[string][]event.Batch{}, clk: clock.NewVirtual(time.UnixMilli(0)), keyWidth: -1, watermark: event.NoTime, lastTime: event.NoTime}
 	h.Backend = func(c statebackend.Config) (statebackend.Keyed, error) {
 		return paged.NewBackend(c, &paged.Pool{}), nil
 	}
@@ -129,14 +131,25 @@ func (h *Harness) RunMails() error {
 }
 
 func (h *Harness) openState(keyWidth int) (statebackend.Keyed, error) {
-	b, err := h.Backend(statebackend.Config{KeyWidth: keyWidth, Groups: h.groups()})
-	h.backend, h.keyWidth = b, keyWidth
-	return b, err
+	c := statebackend.Config{KeyWidth: keyWidth, Groups: h.groups()}
+	b, err := h.Backend(c)
+	if err != nil {
+		return nil, err
+	}
+	clocks := expiry.Clocks{Processing: h.Context.Now, Event: func() int64 { return h.lastTime }}
+	h.backend = expiry.New(b, c, clocks, func(state string) func(int64) {
+		return h.Context.Metrics.Label("state", state).Counter("numExpired").Add
+	})
+	h.keyWidth = keyWidth
+	return h.backend, nil
 }
 
 // Watermark brings event time to the operator.
 func (h *Harness) Watermark(t int64) error {
 	h.watermark = t
+	if t < event.MaxTime {
+		h.lastTime = t
+	}
 	return h.Op.Watermark(t)
 }
 

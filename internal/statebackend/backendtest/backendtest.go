@@ -27,6 +27,7 @@ func Run(t *testing.T, open Open) {
 	t.Run("cut", func(t *testing.T) { rapid.Check(t, func(rt *rapid.T) { cuts(rt, open) }) })
 	t.Run("lives", func(t *testing.T) { rapid.Check(t, func(rt *rapid.T) { lives(rt, open) }) })
 	t.Run("changes", func(t *testing.T) { rapid.Check(t, func(rt *rapid.T) { changes(rt, open) }) })
+	t.Run("expiry", func(t *testing.T) { rapid.Check(t, func(rt *rapid.T) { expiries(rt, open) }) })
 	t.Run("names", func(t *testing.T) { names(t, open) })
 	t.Run("batch", func(t *testing.T) { batches(t, open) })
 	t.Run("close", func(t *testing.T) { closes(t, open) })

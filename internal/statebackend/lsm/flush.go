@@ -223,21 +223,24 @@ func visit(it *pebble.Iterator, l *layout, kind statebackend.Kind, width int, f 
 		if err != nil {
 			return err
 		}
-		key, ns, rest := l.split(it.Key())
-		switch kind {
-		case statebackend.KindList:
-			if binary.BigEndian.Uint32(rest) == tailRow {
-				value = value[tailHead:]
-			}
-			ok = eachElement(value, width, func(e []byte) bool { return f(key, ns, nil, e) })
-		case statebackend.KindMap:
-			ok = f(key, ns, rest, value)
-		default:
-			ok = f(key, ns, nil, value)
-		}
-		if !ok {
+		if !show(it.Key(), value, l, kind, width, f) {
 			return nil
 		}
 	}
 	return it.Error()
+}
+
+// show calls f with the units in a row, and reports whether it wants more.
+func show(row, value []byte, l *layout, kind statebackend.Kind, width int, f statebackend.Visit) bool {
+	key, ns, rest := l.split(row)
+	switch kind {
+	case statebackend.KindList:
+		if binary.BigEndian.Uint32(rest) == tailRow {
+			value = value[tailHead:]
+		}
+		return eachElement(value, width, func(e []byte) bool { return f(key, ns, nil, e) })
+	case statebackend.KindMap:
+		return f(key, ns, rest, value)
+	}
+	return f(key, ns, nil, value)
 }

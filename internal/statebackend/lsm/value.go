@@ -13,6 +13,7 @@ type common struct {
 	r     *rows
 	width int
 	held  []rowID
+	swept rowID // where the last sweep has ended
 }
 
 // begin is called at the start of each access. It reports false if the backend has failed.
