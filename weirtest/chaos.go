@@ -3,6 +3,7 @@ package weirtest
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/weir-stream/weir/internal/app"
 	"github.com/weir-stream/weir/internal/clock"
 	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/events"
 	"github.com/weir-stream/weir/internal/objstore"
 	"github.com/weir-stream/weir/internal/objstore/memory"
 	"github.com/weir-stream/weir/internal/operator/source"
@@ -189,7 +191,7 @@ func live[R any](t *testing.T, d *disturbance, build func(env *weir.Env) weir.St
 	d.mu.Unlock()
 	build(env).To("weirtest.ledger", entry[R]{d.ledger, l, d.slow})
 	ctx = app.WithRunner(ctx, func(ctx context.Context, w app.World, plan *app.Plan) (*app.Result, error) {
-		w.Log = logger(t)
+		w.Log, w.Events = slog.New(slog.DiscardHandler), events.Listener{}.EnsureDefaults() // they would tell of what is meant to happen
 		w.Stores = func(string) (objstore.Store, error) { return objstore.NewFaulty(d.store, d.request(l)), nil }
 		if err := pace(plan); err != nil {
 			return nil, err

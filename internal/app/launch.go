@@ -199,7 +199,8 @@ func chainOp(op graph.ChainedOp, outputs map[int]*edgeOutput) (task.Op, error) {
 		out.Make = d.Make
 	}
 	for _, n := range op.Next {
-		out.Next = append(out.Next, task.Next{To: n.To, Side: n.Edge.Side, Hash: hasherOf(n.Edge)})
+		codec, _ := n.Edge.Codec.(operator.CodecMaker)
+		out.Next = append(out.Next, task.Next{To: n.To, Side: n.Edge.Side, Hash: hasherOf(n.Edge), Codec: codec})
 	}
 	for _, e := range op.Outputs {
 		o := outputs[e]

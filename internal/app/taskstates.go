@@ -90,7 +90,7 @@ func (s *taskStates) join(r taskmanager.Reporter, t *runningTask, v *graph.Verte
 	}
 	if s.from != nil {
 		cfg.Restore = func(op int) (*task.OpRestore, error) {
-			return s.from.Op(names[op], op == 0, int(t.id.Subtask), v.Parallelism)
+			return s.from.Op(names[op], true, int(t.id.Subtask), v.Parallelism)
 		}
 	}
 }

@@ -30,6 +30,9 @@ type Next struct {
 	Side string
 	// Hash fills in key hashes on a keyed hand-over, or is nil.
 	Hash operator.HasherMaker
+	// Codec makes the codec of the rows. It is for those that were in flight to the consumer when that was the head of a
+	// chain. nil: there can be none.
+	Codec operator.CodecMaker
 }
 
 // Output is an edge to other tasks.

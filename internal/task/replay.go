@@ -15,11 +15,15 @@ type replay struct {
 	// merger merges the watermarks in the list, which are those of the channels of then. It never gets ahead of the watermarks
 	// that the tasks in front say again when they are restored, however these have been spread anew.
 	merger *watermark.Merger
+	// chained are rows that were in flight to operators that were heads then and are not now. They come before all others, last
+	// operator first, in one go: no cut falls between them.
+	chained []replayed
 }
 
 // replayed is one event that was in flight.
 type replayed struct {
 	kind   byte
+	at     int               // the operator that takes rows
 	gate   int               // of rows
 	batch  event.Batch       // rows
 	ch     int               // of a watermark
@@ -27,24 +31,92 @@ type replayed struct {
 	merger *watermark.Merger // the one for what follows
 }
 
-// prepareReplay decodes this subtask's share of what was in flight.
-func (t *Task) prepareReplay(r *OpRestore) error {
-	p := preparing{t: t, same: r.Restored != nil && r.Restored.Parallelism == t.cfg.Parallelism}
+// prepareReplay decodes this subtask's share of what was in flight to the at-th operator.
+func (t *Task) prepareReplay(at int, r *OpRestore) error {
+	p := preparing{t: t, at: at, same: r.Restored != nil && r.Restored.Parallelism == t.cfg.Parallelism}
 	for _, in := range r.Inflight {
+		p.line = nil
 		for _, frame := range in.Batches {
 			if err := p.add(frame); err != nil {
 				return errs.Wrap(err, errs.CodeCorrupt, errs.ClassFailJob, t.place, "what was in flight cannot be taken")
 			}
 		}
+		if len(p.line) > 0 {
+			p.lines = append(p.lines, p.line)
+		}
+	}
+	if at == 0 && !p.same {
+		t.replay.list = interleave(p.lines)
 	}
 	return nil
 }
 
+// interleave brings what was in flight to several subtasks of then in one order: the one that has come least far in event time
+// is always the next. So each row finds the watermark that it would have found, and none is late that was not. The
+// watermarks become those of one channel, the least of all.
+func interleave(lines [][]replayed) []replayed {
+	if len(lines) == 0 {
+		return nil
+	}
+	mergers, reached := make([]*watermark.Merger, len(lines)), make([]int64, len(lines))
+	for i, line := range lines { // each begins with its merger, or has none
+		mergers[i], reached[i] = line[0].merger, watermark.None
+		if line[0].kind == frameMerger {
+			reached[i] = line[0].merger.Current()
+			lines[i] = line[1:]
+		}
+	}
+	out := []replayed{{kind: frameMerger, merger: watermark.NewMerger(1, watermark.None)}}
+	last := int64(watermark.None)
+	for {
+		at := -1
+		for i, line := range lines {
+			if len(line) > 0 && (at < 0 || reached[i] < reached[at]) {
+				at = i
+			}
+		}
+		if at < 0 {
+			return out
+		}
+		if reached[at] > last {
+			last = reached[at]
+			out = append(out, replayed{kind: frameWatermark, time: last})
+		}
+		e := lines[at][0]
+		lines[at] = lines[at][1:]
+		switch e.kind {
+		case frameMerger:
+			mergers[at] = e.merger
+			reached[at] = max(reached[at], e.merger.Current())
+		case frameWatermark:
+			if c := mergers[at].Watermark(e.ch, e.time); c.Advanced {
+				reached[at] = c.Watermark
+			}
+		default:
+			out = append(out, e)
+		}
+	}
+}
+
 type preparing struct {
 	t        *Task
+	at       int  // the operator
 	same     bool // the parallelism of then
 	any      int  // frames of rows that any subtask may take
 	channels int  // of the last merger
+
+	// At another parallelism: what was in flight to one subtask of then, and to all.
+	line  []replayed
+	lines [][]replayed
+}
+
+// put adds an event to what the head takes.
+func (p *preparing) put(r replayed) {
+	if p.same {
+		p.t.replay.list = append(p.t.replay.list, r)
+		return
+	}
+	p.line = append(p.line, r)
 }
 
 func (p *preparing) add(frame []byte) error {
@@ -54,10 +126,10 @@ func (p *preparing) add(frame []byte) error {
 	kind, body := frame[0], frame[1:]
 	if kind == frameMerger {
 		m, err := parseMerger(body)
-		if err == nil && p.same {
+		if err == nil && p.at == 0 {
 			n, _ := binary.Uvarint(body)
 			p.channels = int(n)
-			p.t.replay.list = append(p.t.replay.list, replayed{kind: kind, merger: m})
+			p.put(replayed{kind: kind, merger: m})
 		}
 		return err
 	}
@@ -68,11 +140,11 @@ func (p *preparing) add(frame []byte) error {
 	body = body[used:]
 	switch kind {
 	case frameWatermark:
-		if len(body) != 8 || p.same && n >= uint64(p.channels) {
+		if len(body) != 8 || p.at == 0 && n >= uint64(p.channels) {
 			return corruptFrame("a watermark of channel %d in %d bytes", n, len(body))
 		}
-		if p.same { // watermarks of several subtasks have no common order
-			p.t.replay.list = append(p.t.replay.list, replayed{kind: kind, ch: int(n), time: int64(binary.LittleEndian.Uint64(body))})
+		if p.at == 0 { // in a chain the operator in front says how far event time has come
+			p.put(replayed{kind: kind, ch: int(n), time: int64(binary.LittleEndian.Uint64(body))})
 		}
 		return nil
 	case frameKeyed, frameAny:
@@ -84,6 +156,12 @@ func (p *preparing) add(frame []byte) error {
 // rows adds the rows of a frame that are this subtask's.
 func (p *preparing) rows(kind byte, gate uint64, body []byte) error {
 	_, codec := p.t.routeOf(int(min(gate, 1<<20)))
+	if p.at > 0 {
+		var err error
+		if codec, err = p.t.chainedCodec(p.at, gate); err != nil {
+			return err
+		}
+	}
 	if codec == nil {
 		return errs.New(errs.CodeSchema, errs.ClassUser, "",
 			"rows were in flight to input %d, and none are routed there now: restore once with the former edge in front of it, or from a savepoint", gate)
@@ -103,7 +181,41 @@ func (p *preparing) rows(kind byte, gate uint64, body []byte) error {
 			return err
 		}
 	}
-	p.t.replay.list = append(p.t.replay.list, replayed{kind: kind, gate: int(gate), batch: b})
+	r := replayed{kind: kind, at: p.at, gate: int(gate), batch: b}
+	if p.at > 0 {
+		p.t.replay.chained = append(p.t.replay.chained, r)
+	} else {
+		p.put(r)
+	}
+	return nil
+}
+
+// chainedCodec makes the codec of the rows that an operator in the chain takes from the one in front of it, nil if there is
+// none.
+func (t *Task) chainedCodec(at int, gate uint64) (event.Codec, error) {
+	if gate > 0 {
+		return nil, nil // operators with several inputs are heads
+	}
+	for i := range t.cfg.Ops {
+		for _, n := range t.cfg.Ops[i].Next {
+			if n.To == at && n.Codec != nil {
+				return n.Codec()
+			}
+		}
+	}
+	return nil, nil
+}
+
+// takeChained gives rows in flight to operators that are not the head any more.
+func (t *Task) takeChained() error {
+	for len(t.replay.chained) > 0 {
+		p := t.replay.chained[0]
+		t.replay.chained = t.replay.chained[1:]
+		t.dirty = true
+		if err := t.links[p.at].process(p.gate, p.batch); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -230,5 +342,8 @@ func (t *Task) dropReplay() {
 			p.batch.Release()
 		}
 	}
-	t.replay.list = nil
+	for _, p := range t.replay.chained {
+		p.batch.Release()
+	}
+	t.replay.list, t.replay.chained = nil, nil
 }

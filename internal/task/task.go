@@ -244,6 +244,10 @@ func (t *Task) Run() (err error) {
 	if t.canceled.Load() {
 		return errs.Canceled
 	}
+	// Before the watermarks that operators in front of them say again: these are ahead of rows in flight.
+	if err := t.takeChained(); err != nil {
+		return err
+	}
 	if err := t.resume(); err != nil {
 		return err
 	}
@@ -307,8 +311,12 @@ func (t *Task) openChain() error {
 			t.align.machine.KeepOrder(ch)
 		}
 	}
-	if r := t.links[0].from; r != nil {
-		return t.prepareReplay(r)
+	for i := len(t.links) - 1; i >= 0; i-- {
+		if r := t.links[i].from; r != nil {
+			if err := t.prepareReplay(i, r); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
