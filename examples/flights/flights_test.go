@@ -84,6 +84,25 @@ func TestJobsEqualTheTruth(t *testing.T) {
 	}
 }
 
+// They give the same results with state on disk, and a cache that is much too small.
+func TestJobsOnDiskEqualTheTruth(t *testing.T) {
+	dir, scratch := t.TempDir(), t.TempDir()
+	env := weir.NewEnv("flights").Parallelism(2).Set("state.backend.type", "lsm").Set("state.backend.local-dir", scratch).
+		Set("state.backend.lsm.cache-size", "2 mb").WithArgs("delays", "top", "turnaround", "--data", "data", "--out", dir)
+	if err := build(env); err != nil {
+		t.Fatal(err)
+	}
+	r, err := env.Execute(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare(t, dir)
+	account(t, r)
+	if left, err := os.ReadDir(scratch); err != nil || len(left) > 0 {
+		t.Errorf("the job leaves %v (%v)", left, err)
+	}
+}
+
 // account compares the counters with the table in truth/README.md.
 func account(t *testing.T, r *weir.Result) {
 	t.Helper()

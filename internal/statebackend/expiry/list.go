@@ -74,26 +74,24 @@ func (l *list) rewrite(key statebackend.Key, ns []byte, now int64, read bool) {
 }
 
 func (l *list) Each(key statebackend.Key, ns []byte, f func(element []byte) bool) {
+	l.visit(key, ns, true, f)
+}
+
+func (l *list) visit(key statebackend.Key, ns []byte, read bool, f func(element []byte) bool) {
 	now := l.begin()
 	work := false
 	l.in.Each(key, ns, func(e []byte) bool {
 		stamp := stampOf(e)
-		work = work || l.expired(stamp, now) || l.stale(stamp, now)
+		work = work || l.due(stamp, now) || read && l.stale(stamp, now)
 		return l.hidden(stamp, now) || f(e[StampBytes:])
 	})
 	if work {
-		l.rewrite(key, ns, now, true)
+		l.rewrite(key, ns, now, read)
 	}
 }
 
 func (l *list) Count(key statebackend.Key, ns []byte) (n int) {
-	now := l.begin()
-	l.in.Each(key, ns, func(e []byte) bool {
-		if !l.hidden(stampOf(e), now) {
-			n++
-		}
-		return true
-	})
+	l.visit(key, ns, false, func([]byte) bool { n++; return true })
 	return n
 }
 

@@ -67,28 +67,26 @@ func (m *mapping) Remove(key statebackend.Key, ns, entry []byte) bool {
 }
 
 func (m *mapping) Range(key statebackend.Key, ns, from, to []byte, f func(entry, value []byte) bool) {
+	m.visit(key, ns, from, to, true, f)
+}
+
+func (m *mapping) visit(key statebackend.Key, ns, from, to []byte, read bool, f func(entry, value []byte) bool) {
 	now := m.begin()
 	var work [][]byte
 	m.in.Range(key, ns, from, to, func(entry, b []byte) bool {
 		stamp := stampOf(b)
-		if m.expired(stamp, now) || m.stale(stamp, now) {
+		if m.due(stamp, now) || read && m.stale(stamp, now) {
 			work = append(work, bytes.Clone(entry))
 		}
 		return m.hidden(stamp, now) || f(entry, b[StampBytes:])
 	})
 	for _, entry := range work {
-		m.look(key, ns, entry, now, true)
+		m.look(key, ns, entry, now, read)
 	}
 }
 
 func (m *mapping) Count(key statebackend.Key, ns []byte) (n int) {
-	now := m.begin()
-	m.in.Range(key, ns, nil, nil, func(_, b []byte) bool {
-		if !m.hidden(stampOf(b), now) {
-			n++
-		}
-		return true
-	})
+	m.visit(key, ns, nil, nil, false, func(_, _ []byte) bool { n++; return true })
 	return n
 }
 

@@ -26,7 +26,7 @@ type row struct {
 	dirtyAt, epoch uint32
 	// before and behind link the dirty rows of one map, from its head and back to it; see mapState.
 	head, before, behind rowID
-	flags          uint8
+	flags                uint8
 }
 
 const (
