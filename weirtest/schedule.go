@@ -81,8 +81,9 @@ func (f fault) String() string {
 func draw(seed uint64, length time.Duration) schedule {
 	r := rand.New(rand.NewPCG(seed, 0x63686173))
 	pick := func(of ...int) int { return of[r.IntN(len(of))] }
-	s := schedule{seed: seed, parallelism: 1 + r.IntN(3), batch: pick(1, 2, 7, 30), chained: r.IntN(2) == 0, backend: "paged", concurrent: pick(1, 1, 2),
-		interval: time.Duration(pick(2, 3, 5, 10, 25)) * time.Millisecond}
+	s := schedule{seed: seed, parallelism: 1 + r.IntN(3), batch: pick(1, 2, 7, 30), chained: r.IntN(2) == 0, backend: "paged", concurrent: pick(1, 1, 2)}
+	length = length * time.Duration(undisturbed.batch) / time.Duration(s.batch) // a batch takes the same time, whatever its rows
+	s.interval = max(2*time.Millisecond, (length / time.Duration(pick(3, 6, 12, 25, 50))).Round(100*time.Microsecond))
 	if r.IntN(4) == 0 {
 		s.backend = "model"
 	}
@@ -95,7 +96,6 @@ func draw(seed uint64, length time.Duration) schedule {
 	if r.IntN(2) == 0 {
 		s.slow = time.Duration(1+r.IntN(3000)) * time.Microsecond
 	}
-	length = length * time.Duration(undisturbed.batch) / time.Duration(s.batch) // a batch takes the same time, whatever its rows
 	for range 1 + r.IntN(5) {
 		f := fault{kind: faultKind(r.IntN(int(faultKinds))), at: time.Duration(r.Int64N(int64(length)*5/4 + 1)).Round(10 * time.Microsecond)}
 		if r.IntN(3) == 0 {

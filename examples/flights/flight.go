@@ -47,14 +47,20 @@ func (f Flight) instant(ny *time.Location) time.Time {
 // Within a file rows come by scheduled day and then by departure, so that a flight that left a day late is 24 hours behind.
 func readFlights(env *weir.Env, o options, ny *time.Location) weir.Stream[Flight] {
 	instant := func(f Flight) time.Time { return f.instant(ny) }
-	dialect := file.Dialect(csv.Options{Nulls: []string{"NA"}})
 	if o.naive {
 		return weir.From(env, "flights", file.CSV[Flight](month(o.data, "01"), dialect,
 			file.Also(month(o.data, "10"), month(o.data, "11"), month(o.data, "12"), month(o.data, "0[2-9]"))),
 			weir.EventTime(instant, weir.OutOfOrder(25*time.Hour)))
 	}
-	return weir.From(env, "flights", file.CSV[Flight](month(o.data, "*"), dialect, file.SideBySide()),
-		weir.EventTime(instant, weir.OutOfOrder(25*time.Hour), weir.Aligned(24*time.Hour)))
+	return readMonth(env, o, "*", ny)
 }
+
+// readMonth reads the file of one month, or of all side by side, each with its own watermark.
+func readMonth(env *weir.Env, o options, which string, ny *time.Location) weir.Stream[Flight] {
+	return weir.From(env, "flights", file.CSV[Flight](month(o.data, which), dialect, file.SideBySide()),
+		weir.EventTime(func(f Flight) time.Time { return f.instant(ny) }, weir.OutOfOrder(25*time.Hour), weir.Aligned(24*time.Hour)))
+}
+
+var dialect = file.Dialect(csv.Options{Nulls: []string{"NA"}})
 
 func month(dir, which string) string { return path.Join(dir, "flights-2013-"+which+".csv.zst") }
