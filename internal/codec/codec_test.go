@@ -171,6 +171,9 @@ func TestRefusals(t *testing.T) {
 		{"pointer key", keyErrOf(codec.KeyFor[*int]()), []string{"*int is not a key; a pointer is an address"}},
 		{"interface in a key", keyErrOf(codec.KeyFor[struct{ A any }]()), []string{".A: interface {} is not a key"}},
 		{"slice key", keyErrOf(codec.KeyFor[[]byte]()), []string{"a slice cannot be compared"}},
+		{"map key of a stream", keyErrOf(codec.KeyFor[map[string]int]()), []string{"map[string]int is not a key"}},
+		{"function key", keyErrOf(codec.KeyFor[func()]()), []string{"func() is not a key"}},
+		{"pointer deep in a key", keyErrOf(codec.KeyFor[struct{ A [2]struct{ P *int } }]()), []string{".A[].P: *int is not a key"}},
 	} {
 		for _, want := range c.want {
 			if c.err == nil || !strings.Contains(c.err.Error(), want) {
