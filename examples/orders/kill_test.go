@@ -22,7 +22,8 @@ var (
 )
 
 // TestKill kills processes of the job at random, its first one and its workers, and starts the same command again after
-// the first one; at each tenth start with another parallelism. In the end the files hold every row once.
+// the first one; each tenth is the first one, and the job goes on at another parallelism. In the end the files hold every row
+// once.
 //
 //	go test ./examples/orders -run TestKill -kills 100 -kill-rows 100000000 -timeout 0 -v
 func TestKill(t *testing.T) {
@@ -44,9 +45,10 @@ func TestKill(t *testing.T) {
 		}
 		pids := append([]int{j.cmd.Process.Pid}, children(j.cmd.Process.Pid)...)
 		at := r.IntN(len(pids))
-		if n == 0 {
-			at = 0 // at least one of each kind in the shortest run
-		} else if n == 1 {
+		switch {
+		case n%10 == 0:
+			at = 0
+		case n == 1: // at least one of each kind in the shortest run
 			at = len(pids) - 1
 		}
 		if err := syscall.Kill(pids[at], syscall.SIGKILL); err != nil {
@@ -56,8 +58,9 @@ func TestKill(t *testing.T) {
 			continue
 		}
 		<-j.done
-		if coordinators++; coordinators%10 == 0 {
-			j.parallelism = 1 + r.IntN(4)
+		coordinators++
+		if n%10 == 0 {
+			j.parallelism = 1 + (j.parallelism+r.IntN(4))%5 // never the same
 			t.Logf("kill %d: goes on at parallelism %d", n, j.parallelism)
 		}
 		j.start()
