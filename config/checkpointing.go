@@ -18,7 +18,7 @@ var (
 		"What a failure may do to state: nothing, or count rows again.")
 
 	CheckpointTimeout = Duration("execution.checkpointing.timeout", 10*time.Minute,
-		"A checkpoint that takes longer is given up. That alone never fails the job.")
+		"A checkpoint that takes longer is given up. That alone never fails the job. 0 ms is 10 minutes.")
 
 	CheckpointMinPause = Duration("execution.checkpointing.min-pause", 0,
 		"Least time from the end of a checkpoint to the trigger of the next.")
@@ -48,7 +48,7 @@ var (
 		"With unaligned checkpoints: how long after its trigger a checkpoint stays aligned. 0 ms is not at all.")
 
 	CheckpointAfterFinish = Bool("execution.checkpointing.checkpoints-after-tasks-finish", true,
-		"Go on taking checkpoints when some tasks have finished, and take a last one when all have.")
+		"Let tasks at the end of their input wait for a last checkpoint, behind which sinks commit what is left. Without it they end at once, and sinks commit then. Checkpoints of the tasks that still run are taken in either case.")
 
 	// StateBackend is hashmap or rocksdb in Flink.
 	StateBackend = Enum("state.backend.type", "paged", []string{"paged", "lsm", "model"},

@@ -23,6 +23,11 @@
 // stream. [Matrix] runs a job at parallelism 1, 2 and 3, chained and not, in batches of one, two and many rows, and
 // compares what comes out.
 //
+// # Does it survive
+//
+// [Chaos] runs a whole job undisturbed, and then once for each seed with checkpoints, crashes, restores at another parallelism
+// and failing storage, and compares the rows. A seed that fails is printed with the shortest schedule that still fails.
+//
 // # What virtual time asks for
 //
 // Time in a bubble moves on when all its goroutines wait for each other, for a timer or for a channel made in the bubble.

@@ -14,7 +14,12 @@
 //	observed.go    metrics of a process and of a job, and where they are served
 //	reports.go     metrics of tasks and operators
 //	runner.go      how tests of jobs take the embedded cluster's place
-//	byhand.go      a job whose tasks a test moves by hand
+//	byhand.go      a job whose tasks a test moves by hand; byhand_snapshot.go: what it can go on from
+//	control.go     what a running job can be asked for: savepoints, stops
+//	checkpoints.go jobmanager.CheckpointStore: the job's directory, manifests, what a job starts from
+//	taskstates.go  where the tasks of a worker leave their state, and what they begin from
+//	restoreplan.go what becomes of saved state, asked before a task starts; --dry-run
+//	states.go      the state backends that the options choose
 //	result.go      what is known of a job when it has ended
 //
 // Everything that touches the world comes in through World.
