@@ -121,6 +121,7 @@ func From[T any](env *Env, name string, src connector.Source[T], opts ...SourceO
 		Desc: src.Name(), Factory: &source.Descriptor{
 			Make:       sourceMaker(src, o),
 			Enumerator: src.Enumerator,
+			Describe:   source.Describing(src),
 			Drift:      o.Drift,
 			Eager:      ok && side.SideBySide(),
 		},

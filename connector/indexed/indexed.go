@@ -97,6 +97,15 @@ func parse(label string, c connector.Split, to int64) (*span, error) {
 	return b, nil
 }
 
+// DescribeSplit implements connector.SplitDescriber.
+func (s *source[T]) DescribeSplit(_ connector.FileSystem, c connector.Split) string {
+	b, err := parse(s.spec.Label, c, s.spec.To)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("index %d of split %s", b.Next, c.ID)
+}
+
 // enumerator cuts blocks off the front of what is left, or hands out the strides of an endless source: then left.Next is
 // the first index of the next one, and left.Step their number.
 type enumerator struct {

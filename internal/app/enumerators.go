@@ -28,10 +28,12 @@ type sourceKey struct {
 
 // enumerator makes the connector's enumerator at the first request, so that its errors fail the job and not its start.
 type enumerator struct {
-	name  string
-	make  func(restored []byte) (connector.Enumerator, error)
-	inner connector.Enumerator
-	state []byte // that it begins from
+	name string
+	make func(restored []byte) (connector.Enumerator, error)
+	// describe says where the next record of a split is. May be nil.
+	describe func(connector.FileSystem, connector.Split) string
+	inner    connector.Enumerator
+	state    []byte // that it begins from
 }
 
 // newEnumerators returns the enumerators of the plan's sources. ctx ends with the job.
@@ -51,12 +53,22 @@ func newEnumerators(ctx context.Context, w World, job *graph.JobGraph) (*enumera
 			s.Group = "source " + n.Label()
 		}
 		all.list = append(all.list, s)
-		all.byOp[sourceKey{v.ID, 0}] = &enumerator{name: n.Label(), make: func(restored []byte) (connector.Enumerator, error) {
+		all.byOp[sourceKey{v.ID, 0}] = &enumerator{name: n.Label(), describe: d.Describe, make: func(restored []byte) (connector.Enumerator, error) {
 			return d.Enumerator(connector.EnumeratorContext{Ctx: ctx, Parallelism: v.Parallelism, FS: w.FS, Now: w.Clock.Now,
 				Log: w.Log.With("operator", n.Label())}, restored)
 		}}
 	}
 	return all, nil
+}
+
+// describing returns what says in words where the next record of a split is.
+func (e *enumerators) describing(fs connector.FileSystem) func(vertex ids.VertexID, op int32, s rpc.Split) string {
+	return func(vertex ids.VertexID, op int32, s rpc.Split) string {
+		if en := e.byOp[sourceKey{vertex, op}]; en != nil && en.describe != nil {
+			return en.describe(fs, connector.Split{ID: s.ID, State: s.State})
+		}
+		return ""
+	}
 }
 
 // Next implements jobmanager.Enumerators.

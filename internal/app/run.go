@@ -151,7 +151,7 @@ func (r *jobRun) upstream(id ids.TaskID) (out []ids.TaskID) {
 func (r *jobRun) start(secret []byte, kill func(ids.WorkerID, string), replace func(ids.WorkerID)) error {
 	conf := r.plan.Config
 	r.job.Secret = secret
-	mc := jobmanager.Config{Clock: r.world.Clock, Log: r.world.Log, Events: r.world.Events, Enumerators: r.finds, Sides: sides{r.plan},
+	mc := jobmanager.Config{Clock: r.world.Clock, Log: r.world.Log, Events: r.world.Events, Enumerators: r.finds, Describe: r.finds.describing(r.world.FS), Sides: sides{r.plan},
 		HeartbeatTimeout: conf.Get(config.HeartbeatTimeout), Processes: kill != nil, Kill: kill, Replace: replace}
 	strategy, err := restart.New(conf, conf.Get(config.CheckpointInterval) > 0, r.jitter())
 	if err != nil {

@@ -109,6 +109,9 @@ type Config struct {
 	Events events.Listener
 	// Enumerators may be nil if the job has no sources.
 	Enumerators Enumerators
+	// Describe says in words where the next record of a split is, "" if nobody knows. It may read files for it, and is called
+	// once at most, when the job ends because of a record. May be nil.
+	Describe func(vertex ids.VertexID, op int32, s rpc.Split) string
 	// Sides may be nil: side rows are then acknowledged and forgotten.
 	Sides SideSink
 	// JoinTimeout is how long workers may take until they have connected and deployed; 60 s if zero.

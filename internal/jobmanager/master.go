@@ -82,6 +82,7 @@ func New(job Job, cfg Config) *Master {
 	for _, w := range job.Workers {
 		m.expected[w] = false
 	}
+	m.repeats.Where = m.whereRead
 	m.life, m.kill = context.WithCancel(context.Background())
 	if cfg.Checkpoints != nil {
 		m.ckpt = newCheckpoints(m)

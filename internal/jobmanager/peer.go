@@ -280,6 +280,7 @@ func (m *Master) onTaskPhase(p *peer, b *rpc.TaskPhase) {
 	}
 	if b.Phase == rpc.PhaseFailed {
 		e.Cause = failureOr(b.Failure, p)
+		m.failures = append(m.failures, taskFailure{e.Cause, b.Task})
 	}
 	before := m.figures.setTask(b.Task, b.Phase.String())
 	m.tellTask(p.worker, b.Task, before, b.Phase.String(), e.Cause)

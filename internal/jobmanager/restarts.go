@@ -24,6 +24,7 @@ type restarts struct {
 	known    bool
 	wanted   bool // it is to be found out: no task runs
 	restores int  // counts the askings for it; the last one counts
+	failures []taskFailure
 }
 
 // nextGeneration is the generation that is deployed next.
@@ -126,6 +127,7 @@ func (m *Master) goOn() {
 func (m *Master) beginGeneration() {
 	m.job.Generation = m.nextGeneration()
 	m.deployed = true
+	m.failures = nil
 	m.from, m.known = m.next, false
 	if m.machine.Attempt() == 0 {
 		m.makeDispensers()

@@ -34,7 +34,10 @@ type dispenser struct {
 	restored [][]rpc.Split
 	// assign is called from run's goroutine.
 	assign func(subtask int, splits []rpc.Split, noMore bool)
-	asked  []bool // by subtask; belongs to the master's goroutine
+	// asked, by subtask, and handed belong to the master's goroutine.
+	asked  []bool
+	handed []PlacedSplit // the last that were handed out, as they were then
+	given  int           // how many that are in all
 }
 
 // snapshotRequest asks for the state of the enumerator. Nothing is handed out between that and the closing of gate.
@@ -285,6 +288,7 @@ func (m *Master) assign(d *dispenser, key sourceKey, subtask int, splits []rpc.S
 	d.answered(subtask)
 	w := m.job.Placement[key.vertex][subtask]
 	ref := rpc.OpRef{Task: ids.TaskID{Vertex: ids.VertexID(key.vertex), Subtask: int32(subtask), Attempt: m.machine.Attempt()}, Op: key.op}
+	d.remember(subtask, splits)
 	for _, s := range splits {
 		m.cfg.Events.SplitAssigned(events.SplitAssigned{Job: m.job.ID, Operator: d.source.Name, Subtask: subtask, Split: s.ID})
 	}

@@ -159,6 +159,16 @@ type PressureListener interface {
 	Backpressured(on bool) error
 }
 
+// Locator is implemented by sources that can say what they have read last, for the message about a row that made a function of
+// their chain fail.
+type Locator interface {
+	// Settled says that no operator of the chain holds back rows that it has emitted or taken so far.
+	Settled()
+	// Where tells what was read since, or only the batch that came last, and up to where; "" if that is nothing. It is called
+	// once, after a failure and before Close, and may block for files.
+	Where(batch bool) string
+}
+
 // Counts holds what every operator counts. The task's goroutine adds to them; anybody reads.
 type Counts struct {
 	RowsIn, RowsOut, BatchesIn, BatchesOut atomic.Int64

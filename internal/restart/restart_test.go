@@ -2,6 +2,7 @@ package restart_test
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -167,5 +168,23 @@ func TestRepeatsWithProgress(t *testing.T) {
 	}
 	if n != 11 {
 		t.Errorf("given up at failure %d", n)
+	}
+}
+
+// The same record is the same wherever batches begin. Where it was read is asked for once.
+func TestRepeatsWithPositions(t *testing.T) {
+	asked := 0
+	r := restart.Repeats{Where: func(cause *errs.Error) string {
+		asked++
+		return "It was read from " + cause.Op + "."
+	}}
+	for i := range 4 {
+		e := r.Failed(panicked("{7}", "stack").Positioned(fmt.Sprint(i, " rows before line 9")), 5)
+		switch {
+		case (e != nil) != (i == 3):
+			t.Fatalf("failure %d: %v", i+1, e)
+		case e != nil && (asked != 1 || !strings.Contains(e.Msg, "It was read from map (1/2). The failure: ") || !strings.Contains(e.Msg, "3 rows before line 9")):
+			t.Errorf("asked %d times: %v", asked, e)
+		}
 	}
 }

@@ -284,7 +284,11 @@ func (t *Task) flushes() bool { return t.cfg.BufferTimeout >= 0 }
 
 func (t *Task) flush() error {
 	t.lastFlush, t.dirty = t.now, false
-	return t.links[0].flush()
+	err := t.links[0].flush()
+	if err == nil && t.locator != nil {
+		t.locator.Settled()
+	}
+	return err
 }
 
 // rest is called when there is nothing to do: flush, then wait.

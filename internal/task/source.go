@@ -3,6 +3,7 @@ package task
 import (
 	"context"
 
+	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/operator"
 )
@@ -134,6 +135,37 @@ func (t *Task) wakeSource() {
 	if t.waiting {
 		t.stopWait()
 	}
+}
+
+// located adds to the failure of a function on a row how far the source of the chain has come.
+func (t *Task) located(err error) error {
+	e, ok := err.(*errs.Error)
+	if !ok || t.locator == nil {
+		return err
+	}
+	switch e.Code {
+	case errs.CodeUserPanic, errs.CodeUserFunction, errs.CodeRecordTimestamp:
+	default:
+		return err
+	}
+	if where := t.locator.Where(t.passesOn(e.Op)); where != "" {
+		return e.Positioned(where)
+	}
+	return err
+}
+
+// passesOn reports whether the row at which the operator at a place has failed is of the batch that the source emitted last:
+// nothing between the two holds rows back, nor does the operator keep any.
+func (t *Task) passesOn(place string) bool {
+	for i, l := range t.links {
+		switch {
+		case l.ctx != nil && l.ctx.Place() == place:
+			return l.backend == nil && len(l.parts) == 0
+		case i > 0 && l.flusher != nil:
+			return false
+		}
+	}
+	return false
 }
 
 // endSource sends the final watermark and ends the chain.

@@ -92,7 +92,9 @@ type Task struct {
 	outsider operator.Outsider
 	// pressure is the source if it wants to hear of backpressure, or nil.
 	pressure operator.PressureListener
-	place    string
+	// locator is the source if it can say what it has read, or nil.
+	locator operator.Locator
+	place   string
 
 	// What follows belongs to the task's goroutine.
 	current   *link // the operator at work, for messages
@@ -239,7 +241,7 @@ func (t *Task) Run() (err error) {
 		if p := recover(); p != nil {
 			err = t.panicked(p)
 		}
-		err = t.close(t.afterCancel(err))
+		err = t.close(t.located(t.afterCancel(err)))
 	}()
 	if t.canceled.Load() {
 		return errs.Canceled
@@ -293,6 +295,7 @@ func (t *Task) openChain() error {
 	t.source, _ = t.links[0].op.(operator.Source)
 	t.outsider, _ = t.links[0].op.(operator.Outsider)
 	t.pressure, _ = t.links[0].op.(operator.PressureListener)
+	t.locator, _ = t.links[0].op.(operator.Locator)
 	if len(t.cfg.Gates) > 0 {
 		t.merger = watermark.NewMerger(len(t.cfg.Gates), watermark.None)
 	}

@@ -5,12 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/weir-stream/weir"
+	"github.com/weir-stream/weir/connector/file"
 	"github.com/weir-stream/weir/internal/errs"
 )
 
@@ -127,6 +132,71 @@ func TestRestartWithoutCheckpoints(t *testing.T) {
 			}
 			if !c.ok && len(c.settings) > 0 && !strings.Contains(err.Error(), "restart-strategy.fixed-delay.attempts") {
 				t.Errorf("the error does not say why it is not restarted: %v", err)
+			}
+		})
+	}
+}
+
+// The error of a job that ends because of a record says where the record was read: in the chain of the source which rows of which
+// split that were, and behind an exchange what the sources have read since the checkpoint.
+func TestSameRowFailsAgainAndIsFound(t *testing.T) {
+	type line struct{ N int64 }
+	const n, bad = 9000, 7000
+	name := filepath.ToSlash(filepath.Join(t.TempDir(), "numbers.json"))
+	var content strings.Builder
+	for i := range n {
+		fmt.Fprintf(&content, "{\"N\":%d}\n", i+1)
+	}
+	if err := os.WriteFile(name, []byte(content.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	picky := func(_ *weir.Context, l line, out weir.Out[line]) error {
+		if l.N == bad {
+			return errors.New("not this one")
+		}
+		out.Emit(l)
+		return nil
+	}
+	for _, c := range []struct {
+		name  string
+		build func(rows weir.Stream[line]) weir.Stream[line]
+		place *regexp.Regexp
+		from  bool // the place is where reading began: not before the bad line
+		most  int  // rows
+	}{
+		{"chained", func(rows weir.Stream[line]) weir.Stream[line] { return rows.ProcessEach("picky", picky) },
+			regexp.MustCompile(`\(at row \{N:7000\}\); read last in this task: (\d+) rows before line (\d+) \(byte (\d+)\) of ` + regexp.QuoteMeta(name) + `: not this one`), false, 1024},
+		{"chained behind another", func(rows weir.Stream[line]) weir.Stream[line] {
+			return rows.ProcessEach("pass", func(_ *weir.Context, l line, out weir.Out[line]) error {
+				out.Emit(l)
+				return nil
+			}).ProcessEach("picky", picky)
+		}, regexp.MustCompile(`\(at row \{N:7000\}\); read last in this task: (\d+) rows before line (\d+) \(byte (\d+)\) of ` + regexp.QuoteMeta(name) + `: not this one`), false, n},
+		{"exchanged", func(rows weir.Stream[line]) weir.Stream[line] {
+			return rows.Rebalance().ProcessEach("picky", picky)
+		}, regexp.MustCompile(`What had been read since then: numbers: (\d+) rows, from line (\d+) \(byte (\d+)\) of ` + regexp.QuoteMeta(name) + ` on\. The failure: .*\(at row \{N:7000\}\): not this one`), true, n},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			env := weir.NewEnv("numbers").Parallelism(1).EnableCheckpointing(20*time.Millisecond).Set("restart-strategy.exponential-delay.max-backoff", "60 ms")
+			c.build(weir.From(env, "numbers", file.JSON[line](name))).Gather()
+			_, err := env.Execute(t.Context())
+			if err == nil {
+				t.Fatal("the job has finished")
+			}
+			m := c.place.FindStringSubmatch(err.Error())
+			if m == nil {
+				t.Fatalf("the place is missing in: %v", err)
+			}
+			var rows, at, offset int
+			for i, into := range []*int{&rows, &at, &offset} {
+				*into, _ = strconv.Atoi(m[i+1])
+			}
+			first, behind := at-rows, at
+			if c.from {
+				first, behind = at, at+rows
+			}
+			if rows > c.most || first > bad || behind <= bad || strings.Count(content.String()[:offset], "\n") != at-1 {
+				t.Errorf("lines %d to %d, byte %d: %v", first, behind-1, offset, err)
 			}
 		})
 	}

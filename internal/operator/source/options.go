@@ -124,6 +124,8 @@ type Descriptor struct {
 	Make operator.Maker
 	// Enumerator makes the one enumerator of the source.
 	Enumerator func(connector.EnumeratorContext, []byte) (connector.Enumerator, error)
+	// Describe says where the next record of a split is, for messages. May be nil.
+	Describe func(connector.FileSystem, connector.Split) string
 	// Drift is the bound of watermark alignment; with it, splits are assigned eagerly.
 	Drift time.Duration
 	// Eager assigns splits eagerly in any case (connector.SideBySide).

@@ -47,6 +47,7 @@ type reader[T any] struct {
 	sent   int64  // when a watermark was sent last, for Context.WatermarkInterval
 	closed bool
 	behind []connector.Split // the positions of the snapshot before, for a planted mistake
+	recent recent            // what was read since the chain held nothing back
 }
 
 func (o *reader[T]) Open(ctx *operator.Context, out operator.Collector) error {
@@ -137,6 +138,7 @@ func (o *reader[T]) emit(rec *event.Records[T], id string) error {
 	}
 	o.ctx.Counts.RowsIn.Store(o.ctx.Counts.RowsIn.Load() + int64(len(rec.Rows)))
 	o.read[id] += int64(len(rec.Rows))
+	o.recent.add(id, int64(len(rec.Rows)))
 	if err := o.stamp.times(rec); err != nil {
 		rec.Release()
 		return err
