@@ -148,7 +148,7 @@ func (f *tally) Process(_ *weir.KeyedContext[int64], v int64, out weir.Out[int64
 func TestMetricsOfARunningJob(t *testing.T) {
 	const n = 1200
 	rows := make(chan int64)
-	env := weir.NewEnv("count").Parallelism(2)
+	env := weir.NewEnv("count").Parallelism(2).Set("execution.checkpointing.interval", "1 h")
 	weir.From(env, "numbers", channel.Source(rows), weir.EventTime(func(v int64) time.Time {
 		if v%100 == 0 {
 			return time.Time{} // 12 of them have none
@@ -219,6 +219,8 @@ func TestMetricsOfARunningJob(t *testing.T) {
 		{even, job + "operator_user_seen", nil},
 		{multiplesOf6, job + "operator_user_by_divisor_3_seen", nil},
 		{0, job + "numRestarts", nil},
+		{0, job + "totalNumberOfCheckpoints", nil},
+		{-1, job + "lastCompletedCheckpointId", nil},
 		{1, "weir_jobmanager_numRunningJobs", nil},
 		{1, "weir_jobmanager_numRegisteredTaskManagers", nil},
 	} {

@@ -324,7 +324,7 @@ func (r *rig[T]) complete(lost bool) error {
 			left = &own
 		}
 		if err := s.Sweep(context.Background(), left); err != nil && !errors.Is(err, errFault) {
-			return fmt.Errorf("Sweep: %w", err)
+			return fmt.Errorf("at a sweep: %w", err)
 		} else if err != nil {
 			r.haunted = true // it is not repeated
 		}
@@ -353,7 +353,7 @@ func (r *rig[T]) commit(t *subtask[T], lost bool) (left int, err error) {
 			case connector.CommitDone, connector.CommitAlready:
 				continue
 			case connector.CommitFailed:
-				return 0, fmt.Errorf("Commit of epoch %d (%s) fails for good: %w", q.Epoch, q.Range, unfault(a.Err))
+				return 0, fmt.Errorf("the commit of epoch %d (%s) fails for good: %w", q.Epoch, q.Range, unfault(a.Err))
 			}
 			q.Attempt++
 			kept = append(kept, q)

@@ -21,7 +21,7 @@ type Ref struct {
 	Manifest string
 }
 
-// CodeSeveral: a directory has checkpoints of several jobs.
+// CodeSeveral is the code of a failure: a directory has checkpoints of several jobs.
 const CodeSeveral errs.Code = "checkpoint.several-jobs"
 
 // IsSavepoint reports whether the Ref names a savepoint's manifest.

@@ -104,7 +104,6 @@ type changesWorld struct {
 	taken    int
 	complete *checkpoint
 	pending  []*checkpoint
-	known    int
 }
 
 // changes checks that a complete checkpoint and the changes since say what the state is, whatever happens to the state while

@@ -49,12 +49,12 @@ type table struct {
 }
 
 type unit struct {
-	hash           uint64
-	key, ns, user  []byte
-	value          []byte
-	list           [][]byte
-	gone           bool
-	changed, added uint64
+	hash          uint64
+	key, ns, user []byte
+	value         []byte
+	list          [][]byte
+	gone          bool
+	changed       uint64
 }
 
 func newTable(name string, kind snapshot.Kind) *table {
