@@ -34,10 +34,10 @@ type dispenser struct {
 	restored [][]rpc.Split
 	// assign is called from run's goroutine.
 	assign func(subtask int, splits []rpc.Split, noMore bool)
-	// asked, by subtask, and handed belong to the master's goroutine.
-	asked  []bool
-	handed []PlacedSplit // the last that were handed out, as they were then
-	given  int           // how many that are in all
+	// asked and greeted (its first request has come), by subtask, and handed belong to the master's goroutine.
+	asked, greeted []bool
+	handed         []PlacedSplit // the last that were handed out, as they were then
+	given          int           // how many that are in all
 }
 
 // snapshotRequest asks for the state of the enumerator. Nothing is handed out between that and the closing of gate.
@@ -47,7 +47,7 @@ type snapshotRequest struct {
 }
 
 func newDispenser(s Source, readers int, find Enumerators, c clock.Clock) *dispenser {
-	return &dispenser{source: s, readers: readers, find: find, clock: c, requests: make(chan int, readers), asked: make([]bool, readers),
+	return &dispenser{source: s, readers: readers, find: find, clock: c, requests: make(chan int, readers), asked: make([]bool, readers), greeted: make([]bool, readers),
 		snaps: make(chan snapshotRequest, snapshotsMax), ended: make(chan struct{}), restored: make([][]rpc.Split, readers)}
 }
 
@@ -60,6 +60,13 @@ func (d *dispenser) eager() bool { return d.source.Eager || d.source.Group != ""
 // request notes that a reader has nothing left. It never blocks. The master's goroutine calls it, and answered as well.
 func (d *dispenser) request(subtask int) {
 	if d.eager() || d.asked[subtask] {
+		return
+	}
+	// A reader asks when it begins, before it knows of the splits that it had: these are the answer. With one more at each
+	// restart its watermark would lag ever farther behind those of others.
+	first := !d.greeted[subtask]
+	d.greeted[subtask] = true
+	if first && len(d.restored[subtask]) > 0 {
 		return
 	}
 	d.asked[subtask] = true
