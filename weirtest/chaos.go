@@ -283,7 +283,7 @@ func (d *disturbance) request(l *life) func(objstore.Op) objstore.Fault {
 		}
 		f := &d.storage[0]
 		kind, slow := f.kind, f.slow
-		if f.pick--; f.pick <= 0 || kind == storeForgets || kind == storeTears || kind == storeWaits {
+		if f.pick--; f.pick <= 0 || kind == storeForgets || kind == storeTears {
 			d.storage = d.storage[1:]
 		}
 		switch kind {

@@ -72,7 +72,7 @@ func (f fault) String() string {
 	case storeRefuses, storeFull, twice:
 		s += fmt.Sprintf(" (%d times)", f.pick)
 	case storeWaits:
-		s += fmt.Sprintf(" (%v)", f.slow)
+		s += fmt.Sprintf(" (%v, %d times)", f.slow, f.pick)
 	}
 	return s
 }
@@ -106,9 +106,14 @@ func draw(seed uint64, length time.Duration) schedule {
 		case storeRefuses, storeFull, twice:
 			f.pick = 1 + r.IntN(4)
 		case storeWaits:
-			f.slow = time.Duration(1+r.IntN(100)) * time.Millisecond
+			f.pick, f.slow = 1, time.Duration(1+r.IntN(100))*time.Millisecond
 		}
 		s.faults = append(s.faults, f)
+	}
+	if r.IntN(3) == 0 { // the power goes while the storage is slow: whatever is done in the wrong order shows
+		f := fault{kind: storeWaits, at: s.faults[0].at, pick: 1 + r.IntN(20), slow: time.Duration(1+r.IntN(30)) * time.Millisecond}
+		cut := fault{kind: powerCut, at: f.at + time.Duration(r.Int64N(int64(f.slow)*int64(f.pick))), parallelism: 1 + r.IntN(3)}
+		s.faults = append(s.faults, f, cut)
 	}
 	slices.SortStableFunc(s.faults, func(a, b fault) int { return int(a.at - b.at) })
 	return s

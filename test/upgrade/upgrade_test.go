@@ -28,8 +28,8 @@ const restorePath = "execution.state-recovery.path"
 // stopped runs the job until it has emitted a good part, stops it with a savepoint below dir, and returns that and what came out.
 func stopped(t *testing.T, dir string) (savepoint string, out []string) {
 	t.Helper()
-	env := newEnv(2, "execution.checkpointing.interval", "1 h")
-	got := build(env, firstVersion(), rows, 6000).Gather()
+	env := newEnv(2, "execution.checkpointing.interval", "50 ms")
+	got := build(env, firstVersion(), rows, 600).Gather()
 	job := env.Start(t.Context())
 	for len(got.Rows()) < 3000 {
 		time.Sleep(5 * time.Millisecond)

@@ -80,7 +80,7 @@ func (o *reader[T]) saveMarks() (b []byte) {
 
 // restoreMarks reads how far the splits of all readers had come. Any of them may be given to this one.
 func (o *reader[T]) restoreMarks() error {
-	if o.ctx.Restored == nil {
+	if o.ctx.Restored == nil || planted.Is(planted.WatermarkForgotten) {
 		return nil
 	}
 	o.saved = map[string]savedMark{}

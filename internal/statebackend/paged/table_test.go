@@ -311,7 +311,8 @@ func TestCollidingHashes(t *testing.T) {
 	}
 }
 
-// All memory goes back to the pool, and a second table of the same size takes nothing new.
+// All memory goes back to the pool, and further tables of the same size take nothing new, but for the one region that may be
+// mapped ahead of them.
 func TestPoolRecycles(t *testing.T) {
 	pool := &Pool{}
 	var mapped int64
@@ -328,10 +329,12 @@ func TestPoolRecycles(t *testing.T) {
 		if s.InUse != 0 {
 			t.Fatalf("round %d: %d bytes are still in use", round, s.InUse)
 		}
-		if round > 0 && s.Mapped != mapped {
-			t.Fatalf("round %d: mapped %d, before %d", round, s.Mapped, mapped)
+		if round == 0 {
+			mapped = s.Mapped
 		}
-		mapped = s.Mapped
+		if s.Mapped > mapped+regionBytes {
+			t.Fatalf("round %d: mapped %d, at first %d", round, s.Mapped, mapped)
+		}
 		table.Reset()
 		if v, created := table.Upsert64(7, 7); !created || *(*uint64)(v) != 0 {
 			t.Fatal("a reset table must be empty, and its memory zero")
