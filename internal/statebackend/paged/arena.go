@@ -82,12 +82,11 @@ func (t *Table) makeRoom(s *segment, n int) {
 			s.image.moveArena(&s.arena)
 		}
 	} else {
-		given := t.part(s) // before references change
+		cuts := t.part(s) // before references change
 		s.arena = arena{base: block, class: class}
 		t.eachCell(s, func(cell unsafe.Pointer) { t.copyRefs(&old, &s.arena, cell) })
-		if given {
-			return
-		}
+		t.cede(cuts, &old)
+		return
 	}
 	if old.base != nil {
 		t.pool.put(old.base, old.class)

@@ -101,8 +101,15 @@ func (m *image) leave(f *FrozenTable) {
 	}
 }
 
-// inherit gives m the memory that the table is about to give up, and reports whether a cut needs it. The table must not
-// write to it afterwards.
+// needed reports whether a cut needs m. Once none does, none will: only a table that has m lets cuts join.
+func (m *image) needed() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.cuts) > 0
+}
+
+// inherit gives m the memory that the table gives up, and reports whether a cut needs it. The table must neither write to it
+// afterwards nor read it: it is somebody else's as soon as the last cut has ended.
 func (m *image) inherit() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -117,24 +124,37 @@ func (m *image) moveArena(to *arena) {
 	m.mu.Unlock()
 }
 
-// part gives the cuts of s a copy of its cells, because the references in them are about to change, and its arena. It
-// reports whether the arena is theirs now.
-func (t *Table) part(s *segment) bool {
+// part gives the cuts of s a copy of its cells, because the references in them are about to change. It returns their image,
+// nil if no cut needs it: the arena is theirs too, from cede on.
+func (t *Table) part(s *segment) *image {
 	m := s.image
 	if m == nil {
-		return false
+		return nil
 	}
 	s.image = nil
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.cuts) == 0 {
-		return false
+		return nil
 	}
 	m.cells = t.pool.getDirty(m.class)
 	copyWords(m.cells, s.cells, uintptr(m.mask+1)*t.cellBytes)
 	s.bits = slices.Clone(s.bits) // what changes from now on is not in the logs of m
-	m.owned = true
-	return true
+	return m
+}
+
+// cede leaves the arena that the table has had to the image that part returned, or to the pool if no cut needs it any more.
+// The table has read it for the last time: a cut may end at any moment, and somebody else write to what it had.
+func (t *Table) cede(m *image, old *arena) {
+	if m != nil {
+		if m.inherit() {
+			return
+		}
+		t.pool.put(m.cells, m.class)
+	}
+	if old.base != nil {
+		t.pool.put(old.base, old.class)
+	}
 }
 
 // mark notes that the cell, which belongs to a key with this hash, is about to change. It comes before the change.

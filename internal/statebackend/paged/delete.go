@@ -60,10 +60,9 @@ func (t *Table) afterRemove(s *segment, hash uint64) {
 			t.link(s, hash>>t.shift-t.dirBase)
 			t.free(&old)
 		} else if s.arena.base != nil {
-			if !t.part(s) {
-				t.pool.put(s.arena.base, s.arena.class)
-			}
+			cuts, old := t.part(s), s.arena
 			s.arena = arena{}
+			t.cede(cuts, &old)
 		}
 		return
 	}

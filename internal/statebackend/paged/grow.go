@@ -60,14 +60,21 @@ func (t *Table) double(s *segment, hash uint64) {
 // retireCells gives up the block of cells of old, which s has replaced. Cuts that need it keep the arena besides, since the
 // table would go on writing to it, and s gets a copy of that.
 func (t *Table) retireCells(old, s *segment) {
-	if old.image == nil || !old.image.inherit() {
+	if old.image == nil || !old.image.needed() {
 		t.pool.put(old.cells, old.class)
 		return
 	}
+	was := s.arena
 	if a := &s.arena; a.base != nil {
-		block := t.pool.getDirty(a.class)
-		copyWords(block, a.base, uintptr(a.used))
-		a.base = block
+		a.base = t.pool.getDirty(a.class)
+		copyWords(a.base, was.base, uintptr(a.used))
+	}
+	if old.image.inherit() { // only now: the table reads neither any more
+		return
+	}
+	t.pool.put(old.cells, old.class)
+	if was.base != nil {
+		t.pool.put(was.base, was.class)
 	}
 }
 
