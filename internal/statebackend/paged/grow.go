@@ -278,8 +278,9 @@ func (t *Table) adopt(from *segment, cell unsafe.Pointer) {
 	if t.keyWidth == 0 {
 		*(*keyRef)(unsafe.Add(to, tagBytes)) = keyRef{}
 	}
-	b := (*blob)(unsafe.Add(to, t.valOff))
-	if t.blobs {
+	var b *blob
+	if t.blobs { // else the cell may be shorter than that
+		b = (*blob)(unsafe.Add(to, t.valOff))
 		*b = blob{user: b.user}
 	}
 	s := t.segmentOf(hash)
