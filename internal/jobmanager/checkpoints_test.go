@@ -19,6 +19,37 @@ import (
 	"github.com/weir-stream/weir/internal/rpc"
 )
 
+// shut is a store that cannot be opened a few times.
+type shut struct {
+	*shelf
+	left int
+}
+
+func (s *shut) Open(ctx context.Context) (jobmanager.Checkpoints, jobmanager.Found, error) {
+	if s.left--; s.left >= 0 {
+		return nil, jobmanager.Found{}, errs.New(errs.CodeIO, errs.ClassFailTask, "store", "the disk is gone")
+	}
+	return s.shelf.Open(ctx)
+}
+
+// A store that cannot be opened at once is asked again after the pause of each restart, not at once.
+func TestMasterWaitsForTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, b := &shelf{}, &bus{}
+		c := checkpointed(s, 5)
+		c.cfg.Checkpoints.Store = &shut{shelf: s, left: 5}
+		c.scripts = []script{{body: b.body(stopAt(1))}}
+		began := time.Now()
+		if _, err := c.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		// Of five restarts each waits a second but the first, which asks during its pause; then a checkpoint after a second.
+		if took := time.Since(began); took < 5*time.Second {
+			t.Errorf("the store was asked 6 times within %v", took)
+		}
+	})
+}
+
 // shelf is a store of checkpoints in memory that notes what it is asked, and fails when told. The real one is tested with whole
 // jobs in test/recovery.
 type shelf struct {

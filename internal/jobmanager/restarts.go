@@ -23,6 +23,7 @@ type restarts struct {
 	next     Restored    // what the next one starts from, if that is known
 	known    bool
 	wanted   bool // it is to be found out: no task runs
+	late     bool // it is asked for when the delay has passed, because the last asking has failed
 	restores int  // counts the askings for it; the last one counts
 	failures []taskFailure
 }
@@ -56,7 +57,11 @@ func (m *Master) askRestart(cause *errs.Error) {
 	m.cfg.Events.JobRestart(events.JobRestart{Job: m.job.ID, Number: n, Cause: cause, Delay: delay})
 	m.setDelay(delay)
 	m.step(jobfsm.Decided{Restart: true})
-	if !m.known {
+	switch {
+	case m.known:
+	case m.wanted && m.delay != nil:
+		m.late = true // or asking, which fails at once, would go round without a pause
+	default:
 		m.prepare()
 	}
 	m.goOn()
@@ -72,6 +77,9 @@ func (m *Master) setDelay(d time.Duration) {
 		m.post(func() {
 			if m.delay == t {
 				m.delay = nil
+				if m.late && !m.known {
+					m.prepare()
+				}
 				m.goOn()
 			}
 		})
@@ -88,7 +96,7 @@ func (m *Master) stopDelay() {
 
 // prepare finds out what the next generation starts from. No task runs.
 func (m *Master) prepare() {
-	m.wanted = true
+	m.wanted, m.late = true, false
 	if m.ckpt != nil {
 		m.ckpt.prepare()
 		return
