@@ -53,6 +53,26 @@ func newSaving(w World, c *config.Config, writer string) (*saving, error) {
 	return s, errs.Wrap(err, errs.CodeOf(err), errs.ClassUser, config.CheckpointDir.Key(), "the directory of checkpoints cannot be used")
 }
 
+// usable refuses a directory of checkpoints that cannot be written to, before the job does anything. What may pass, such as a
+// full disk, is left to the job, which tries again.
+func (s *saving) usable(ctx context.Context, job string) error {
+	if s == nil {
+		return nil
+	}
+	store, ok := s.store.(interface {
+		Check(ctx context.Context, dir string) error
+	})
+	if !ok {
+		return nil
+	}
+	err := store.Check(ctx, storage.JobDir(job))
+	if err == nil || errs.IsCanceled(err) || objstore.Is(err, objstore.CodeNoSpace) {
+		return nil
+	}
+	return errs.Wrap(err, errs.CodeConfigInvalid, errs.ClassUser, config.CheckpointDir.Key()+" "+s.dir,
+		"the directory of checkpoints cannot be written to: mend that, or name another one")
+}
+
 // nonce returns a name that no other process has.
 func (w World) nonce() string {
 	b := make([]byte, 8)

@@ -59,6 +59,9 @@ func RunWorkers(ctx context.Context, w World, plan *Plan, p Processes, opt RunOp
 	if run.saving, err = newSaving(w, plan.Config, storage.WriterName(0, 0, run.nonce)); err != nil {
 		return nil, err
 	}
+	if err := run.saving.usable(ctx, plan.Job.Name); err != nil {
+		return nil, err
+	}
 	seen, err := observe(ctx, w, plan, "", plan.Config.Get(config.MetricsAddress))
 	if err != nil {
 		return nil, err

@@ -61,6 +61,9 @@ func Run(ctx context.Context, w World, plan *Plan, opt RunOptions) (*Result, err
 	if run.saving, err = newSaving(w, plan.Config, storage.WriterName(0, 0, run.nonce)); err != nil {
 		return nil, err
 	}
+	if err := run.saving.usable(ctx, plan.Job.Name); err != nil {
+		return nil, err
+	}
 	seen, err := observe(ctx, w, plan, string(worker), plan.Config.Get(config.MetricsAddress))
 	if err != nil {
 		return nil, err
