@@ -147,7 +147,7 @@ func (s *bigState) save(b *testing.B, name string) time.Duration {
 	}
 	defer f.Close()
 	w := bufio.NewWriterSize(f, 1<<20)
-	if _, err = transfer.SaveParts(w, parts, keygroup.All(), true); err == nil {
+	if _, err = transfer.SaveParts(w, parts, keygroup.All(), transfer.Options{Drain: true}); err == nil {
 		if err = w.Flush(); err == nil {
 			err = f.Sync()
 		}

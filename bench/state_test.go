@@ -193,7 +193,7 @@ func writeCut(b *testing.B, backend *paged.Backend, name string) <-chan error {
 		f, err := os.Create(name)
 		if err == nil {
 			w := bufio.NewWriterSize(f, 1<<20)
-			if _, err = transfer.SaveParts(w, parts, keygroup.All(), true); err == nil {
+			if _, err = transfer.SaveParts(w, parts, keygroup.All(), transfer.Options{Drain: true}); err == nil {
 				err = w.Flush()
 			}
 			f.Close()

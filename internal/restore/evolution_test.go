@@ -89,7 +89,7 @@ func planned(t *testing.T, was, now *side) *restore.Plan {
 
 // load brings everything of was into now, as a task does it.
 func load(was, now *side) error {
-	sources, err := transfer.Sources(was.keyed)
+	sources, err := statebackend.CopyOf(was.keyed)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func load(was, now *side) error {
 			return err
 		}
 		var failed error
-		sources[i].All(func(k statebackend.Key, ns, user, value []byte) bool {
+		sources[i].Data.Each(keygroup.All(), func(k statebackend.Key, ns, user, value []byte) bool {
 			failed = sink(&snapshot.Entry{Hash: k.Hash, Key: k.Bytes, Namespace: ns, UserKey: user, Value: value})
 			return failed == nil
 		})

@@ -9,17 +9,6 @@ import (
 	"github.com/weir-stream/weir/internal/statebackend/transfer"
 )
 
-// Source lets the timers be saved as the state st, whose Kind is one of timers.
-func (s *Timers) Source(st snapshot.State) transfer.Source {
-	return transfer.Source{State: st, All: func(f transfer.Visit) {
-		var at [8]byte
-		s.All(func(key statebackend.Key, ns []byte, t int64) bool {
-			binary.BigEndian.PutUint64(at[:], uint64(t)^1<<63)
-			return f(key, ns, at[:], nil)
-		})
-	}}
-}
-
 // Sink returns what registers saved timers. One that is overdue fires at the next Advance. The key groups must be those that
 // the set is for.
 func (s *Timers) Sink() transfer.Sink {

@@ -47,7 +47,7 @@ func TestDeltaIsSmall(t *testing.T) {
 		full[i].State.ID = uint32(i + 1)
 		since[full[i].State.Name] = full[i].Data.(statebackend.Changing).Mark()
 	}
-	whole, err := transfer.SaveParts(io.Discard, full, keygroup.All(), false)
+	whole, err := transfer.SaveParts(io.Discard, full, keygroup.All(), transfer.Options{})
 	must(t, err)
 	for range keys / 100 {
 		put(r.IntN(keys))

@@ -31,15 +31,15 @@ func benchBackend(b *testing.B) statebackend.Keyed {
 	return k
 }
 
-func BenchmarkSave(b *testing.B) {
+// BenchmarkSaveUnordered writes parts that have to be sorted.
+func BenchmarkSaveUnordered(b *testing.B) {
 	k := benchBackend(b)
 	defer k.Close()
-	sources, err := transfer.Sources(k)
-	must(b, err)
+	parts := copied(b, k)
 	b.ReportAllocs()
 	b.SetBytes(benchKeys * (8 + 64))
 	for b.Loop() {
-		_, err := transfer.Save(io.Discard, sources, keygroup.All(), 0)
+		_, err := transfer.SaveParts(io.Discard, parts, keygroup.All(), transfer.Options{})
 		must(b, err)
 	}
 }
@@ -53,7 +53,7 @@ func BenchmarkSaveParts(b *testing.B) {
 		parts, err := statebackend.CutOf(k)
 		must(b, err)
 		parts[0].State.ID = 1
-		_, err = transfer.SaveParts(io.Discard, parts, keygroup.All(), true)
+		_, err = transfer.SaveParts(io.Discard, parts, keygroup.All(), transfer.Options{Drain: true})
 		must(b, err)
 		parts[0].Data.Release()
 	}
@@ -61,10 +61,9 @@ func BenchmarkSaveParts(b *testing.B) {
 
 func BenchmarkLoad(b *testing.B) {
 	k := benchBackend(b)
-	sources, err := transfer.Sources(k)
-	must(b, err)
 	var buf bytes.Buffer
-	sum, err := transfer.Save(&buf, sources, keygroup.All(), 0)
+	parts := copied(b, k)
+	sum, err := transfer.SaveParts(&buf, parts, keygroup.All(), transfer.Options{})
 	must(b, err)
 	k.Close()
 	b.ReportAllocs()
@@ -72,9 +71,9 @@ func BenchmarkLoad(b *testing.B) {
 	b.ReportMetric(float64(sum.RawBytes)/float64(sum.Size), "ratio")
 	for b.Loop() {
 		into := paged.NewBackend(statebackend.Config{KeyWidth: 8}, nil)
-		states := make([]snapshot.State, len(sources))
-		for i := range sources {
-			states[i] = sources[i].State
+		states := make([]snapshot.State, len(parts))
+		for i := range parts {
+			states[i] = parts[i].State
 		}
 		sinks, err := transfer.Sinks(into, states)
 		must(b, err)

@@ -128,15 +128,33 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// copied returns everything that k holds, in no order of key groups, numbered from 1.
+func copied(t testing.TB, k statebackend.Keyed) []statebackend.Part {
+	t.Helper()
+	parts, err := statebackend.CopyOf(k)
+	must(t, err)
+	for i := range parts {
+		parts[i].State.ID = uint32(i + 1)
+	}
+	return parts
+}
+
+// parts returns everything that s holds, timers last.
+func (s *subtask) parts(t testing.TB) []statebackend.Part {
+	t.Helper()
+	timers, err := s.timers.Cut()
+	must(t, err)
+	t.Cleanup(timers.Release)
+	return append(copied(t, s.keyed), statebackend.Part{State: timerState, Data: timers})
+}
+
 // contents prints all state of an operator; the elements of a list stay in their order.
 func contents(t *testing.T, op []*subtask) string {
 	t.Helper()
 	all := map[string][]string{}
 	for _, s := range op {
-		sources, err := transfer.Sources(s.keyed)
-		must(t, err)
-		for _, src := range append(sources, s.timers.Source(timerState)) {
-			src.All(func(k statebackend.Key, ns, user, value []byte) bool {
+		for _, src := range s.parts(t) {
+			src.Data.Each(keygroup.All(), func(k statebackend.Key, ns, user, value []byte) bool {
 				if !s.groups.ContainsHash(k.Hash) {
 					t.Fatalf("a key of group %d in %v", keygroup.Of(k.Hash), s.groups)
 				}
@@ -162,9 +180,7 @@ func save(t *testing.T, store objstore.Store, dir string, keyWidth int, op []*su
 	m := &snapshot.Manifest{Job: ids.JobID{1}, Epoch: 1, Purpose: snapshot.PurposeCheckpoint, KeyGroups: keygroup.Count,
 		Operators: []snapshot.Operator{{Name: "op", Parallelism: len(op), KeyWidth: keyWidth}}}
 	for i, s := range op {
-		sources, err := transfer.Sources(s.keyed)
-		must(t, err)
-		sources = append(sources, s.timers.Source(timerState))
+		sources := s.parts(t)
 		if len(sources) > len(m.Operators[0].States) {
 			m.Operators[0].States = nil
 			for _, src := range sources {
@@ -172,7 +188,7 @@ func save(t *testing.T, store objstore.Store, dir string, keyWidth int, op []*su
 			}
 		}
 		var b bytes.Buffer
-		sum, err := transfer.Save(&b, sources, s.groups, budget)
+		sum, err := transfer.SaveParts(&b, sources, s.groups, transfer.Options{Budget: budget})
 		must(t, err)
 		name := fmt.Sprint("op-", i)
 		w, err := store.Put(ctx, dir+"/"+name, objstore.Content{Reader: &b, Size: sum.Size, CRC: sum.CRC, Checked: true})

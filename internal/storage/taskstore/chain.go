@@ -1,13 +1,11 @@
 package taskstore
 
 import (
-	"io"
 	"slices"
 
 	"github.com/weir-stream/weir/internal/keygroup"
 	"github.com/weir-stream/weir/internal/snapshot"
 	"github.com/weir-stream/weir/internal/statebackend"
-	"github.com/weir-stream/weir/internal/statebackend/transfer"
 )
 
 const (
@@ -120,14 +118,4 @@ func changesKnown(parts []statebackend.Part, since map[string]uint64) bool {
 		}
 	}
 	return true
-}
-
-// writeChanges writes what has changed since the marks as a delta.
-func writeChanges(to io.Writer, parts []statebackend.Part, since map[string]uint64, groups keygroup.Range) (snapshot.Summary, error) {
-	return transfer.SaveChanges(to, parts, since, groups)
-}
-
-// transferSave writes everything that the parts hold.
-func transferSave(to io.Writer, parts []statebackend.Part, groups keygroup.Range) (snapshot.Summary, error) {
-	return transfer.SaveParts(to, parts, groups, false)
 }

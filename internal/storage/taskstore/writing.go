@@ -13,6 +13,7 @@ import (
 	"github.com/weir-stream/weir/internal/planted"
 	"github.com/weir-stream/weir/internal/snapshot"
 	"github.com/weir-stream/weir/internal/statebackend"
+	"github.com/weir-stream/weir/internal/statebackend/transfer"
 	"github.com/weir-stream/weir/internal/storage"
 	"github.com/weir-stream/weir/internal/task"
 )
@@ -95,7 +96,7 @@ func (w *writing) keyed(i int, parts []statebackend.Part) ([]snapshot.Object, er
 		var sum snapshot.Summary
 		name, err := w.object(func(to io.Writer) (err error) {
 			if plan.base != nil {
-				sum, err = writeChanges(to, parts, plan.since, w.t.groups)
+				sum, err = transfer.SaveChanges(to, parts, plan.since, w.t.groups)
 			} else {
 				sum, err = writeWhole(to, parts, w.t.groups)
 			}
@@ -278,5 +279,5 @@ func (s *spill) fail(err error) error {
 
 // writeWhole writes everything that the parts hold.
 func writeWhole(to io.Writer, parts []statebackend.Part, groups keygroup.Range) (snapshot.Summary, error) {
-	return transferSave(to, parts, groups)
+	return transfer.SaveParts(to, parts, groups, transfer.Options{})
 }
