@@ -14,6 +14,7 @@ import (
 	"github.com/weir-stream/weir/internal/fs"
 	"github.com/weir-stream/weir/internal/ids"
 	"github.com/weir-stream/weir/internal/objstore"
+	"github.com/weir-stream/weir/internal/objstore/local"
 	"github.com/weir-stream/weir/internal/objstore/memory"
 	"github.com/weir-stream/weir/internal/snapshot"
 	"github.com/weir-stream/weir/internal/storage"
@@ -188,5 +189,23 @@ func TestNames(t *testing.T) {
 		if n, ok := storage.ParseDataName(bad); ok {
 			t.Error(bad, n)
 		}
+	}
+}
+
+// A name that the store cannot have, because a file stands where a directory must be, is certain: nobody is asked again, and
+// the virtual clock, which stands still, would show it by a wait without end.
+func TestClaimOfAnImpossibleName(t *testing.T) {
+	w := newWorld(nil)
+	disk := fs.NewMem(nil)
+	f, err := disk.Create("/manifests")
+	must(t, err)
+	must(t, f.Close())
+	w.store, err = local.New(disk, "/", "t")
+	must(t, err)
+	if _, err := w.store.PutIfAbsent(ctx, "manifests/1", objstore.Bytes(nil)); !objstore.Is(err, objstore.CodeName) {
+		t.Fatalf("the store says %v", err)
+	}
+	if mine, err := storage.ClaimForTest(ctx, w.config("x"), w.store, "manifests/1", []byte("m")); mine || !objstore.Is(err, objstore.CodeName) {
+		t.Errorf("mine %v, %v", mine, err)
 	}
 }

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"slices"
 
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/objstore"
@@ -34,11 +35,12 @@ func (j *Job) claim(ctx context.Context, name string, data []byte) (mine bool, e
 
 func claimIn(ctx context.Context, cfg Config, store objstore.Store, name string, data []byte) (mine bool, err error) {
 	unknown, tries := false, 0
+	certain := []errs.Code{objstore.CodeNoSpace, objstore.CodeName, errs.CodeIO}
 	err = retry(ctx, cfg, func() error {
 		mine, err = objstore.Claim(ctx, store, name, data, 1)
 		// A store says CodeUnavailable if the object may be there. Of Claim a read that failed says so, too: the name is
 		// taken then, and only the bytes can tell by whom.
-		if err == nil || objstore.Is(err, objstore.CodeNoSpace) || objstore.Is(err, errs.CodeIO) {
+		if err == nil || slices.ContainsFunc(certain, func(c errs.Code) bool { return objstore.Is(err, c) }) {
 			tries++
 		} else {
 			unknown = true

@@ -1,0 +1,4 @@
+package storage
+
+// ClaimForTest lets tests claim a name as a Job does.
+var ClaimForTest = claimIn
