@@ -12,19 +12,11 @@ import (
 // runInputs takes events from the inbox until all channels have ended.
 func (t *Task) runInputs() error {
 	for t.open > 0 && !t.leave {
-		if t.stopAt != 0 {
-			if err := t.stand(); err != nil {
+		if stands, err := t.between(); stands || err != nil {
+			if err != nil {
 				return err
 			}
 			continue
-		}
-		if t.outsider != nil {
-			if err := t.outside(t.outsider.Full); err != nil {
-				return err
-			}
-		}
-		if err := t.turn(); err != nil {
-			return err
 		}
 		worked, err := t.takeInput()
 		if err == nil && !worked {
@@ -86,6 +78,20 @@ func (t *Task) linger() error {
 		}
 	}
 	return nil
+}
+
+// between is what comes before each event that the head takes: it waits for rows outside and for room. It reports that the task
+// stands, so that nothing is to be taken.
+func (t *Task) between() (stands bool, err error) {
+	if t.stopAt != 0 {
+		return true, t.stand()
+	}
+	if t.outsider != nil {
+		if err := t.outside(t.outsider.Full); err != nil {
+			return false, err
+		}
+	}
+	return false, t.turn()
 }
 
 // takeInput handles the next mail or event; false if there is none.

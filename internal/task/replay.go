@@ -261,19 +261,11 @@ func (t *Task) share(b event.Batch) (event.Batch, error) {
 // takeReplay gives the head what was in flight. Mails and barriers that overtake are served between: a cut holds what is left.
 func (t *Task) takeReplay() error {
 	for len(t.replay.list) > 0 && !t.leave {
-		if t.stopAt != 0 {
-			if err := t.stand(); err != nil {
+		if stands, err := t.between(); stands || err != nil {
+			if err != nil {
 				return err
 			}
 			continue
-		}
-		if t.outsider != nil {
-			if err := t.outside(t.outsider.Full); err != nil {
-				return err
-			}
-		}
-		if err := t.turn(); err != nil {
-			return err
 		}
 		if err := t.drainMail(); err != nil {
 			return err

@@ -146,6 +146,11 @@ func (o *collect[T]) overflow(more int) error {
 		o.ctx.Log.Warn("more rows wait for their checkpoint than may be held: they go to the program before it is complete, and after a failure once more; take checkpoints more often",
 			"operator", o.ctx.Operator, "bytes", o.bytes+more)
 	}
+	return o.releaseAll()
+}
+
+// releaseAll sends all rows that are held, in their order, whatever becomes of the epochs.
+func (o *collect[T]) releaseAll() error {
 	if err := o.release(everything); err != nil {
 		return err
 	}
@@ -185,16 +190,7 @@ func (o *collect[T]) Finish() error {
 	if o.ctx.FinalCheckpoint {
 		return nil
 	}
-	if err := o.release(everything); err != nil {
-		return err
-	}
-	for _, rows := range o.open {
-		if err := o.send(collected{rows: rows}); err != nil {
-			return err
-		}
-	}
-	o.open, o.bytes = nil, 0
-	return nil
+	return o.releaseAll()
 }
 
 // release sends what is held of epochs up to upTo. Restored groups of several subtasks are not in the order of epochs.

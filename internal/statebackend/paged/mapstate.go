@@ -332,7 +332,12 @@ func notNil(b []byte) []byte {
 }
 
 func (m *mapState) All(f func(key statebackend.Key, ns, entry, value []byte) bool) {
-	m.roots.AllBytes(func(hash uint64, k, root []byte) bool {
+	m.roots.AllBytes(m.entries(f))
+}
+
+// entries makes a visit of entries one of roots.
+func (m *mapState) entries(f statebackend.Visit) func(hash uint64, k, root []byte) bool {
+	return func(hash uint64, k, root []byte) bool {
 		key, ns := m.split(hash, k)
 		stop := false
 		tree{m, hash, k}.rangeOf(root, nil, nil, func(entry, value []byte) bool {
@@ -340,7 +345,7 @@ func (m *mapState) All(f func(key statebackend.Key, ns, entry, value []byte) boo
 			return !stop
 		})
 		return !stop
-	})
+	}
 }
 
 // Expect implements statebackend.Expecter.

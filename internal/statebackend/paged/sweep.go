@@ -38,13 +38,5 @@ func (l *listState) Sweep(groups keygroup.Range, f statebackend.Visit) {
 
 // Sweep implements statebackend.Sweeper.
 func (m *mapState) Sweep(groups keygroup.Range, f statebackend.Visit) {
-	m.roots.BytesInGroups(groups, func(hash uint64, k, root []byte) bool {
-		key, ns := m.split(hash, k)
-		stop := false
-		tree{m, hash, k}.rangeOf(root, nil, nil, func(entry, value []byte) bool {
-			stop = !f(key, ns, entry, value)
-			return !stop
-		})
-		return !stop
-	})
+	m.roots.BytesInGroups(groups, m.entries(f))
 }
