@@ -44,31 +44,32 @@ type mark struct {
 	N, Key, At int64 // s
 }
 
+// marks are n rows, one each step seconds, not quite in order.
+func marks(env *weir.Env, name string, n, step int64) weir.Stream[mark] {
+	// Each seventh row of the last eighth is late for certain, however rows are cut into batches and blocks are spread over
+	// readers. An earlier one need not be: the slowest reader may still be at the first minute.
+	row := func(i int64) mark {
+		if i > n*7/8 && i%7 == 0 {
+			return mark{N: i, Key: keys()[i%13], At: 1}
+		}
+		return mark{N: i, Key: keys()[i*i%13], At: step * (i + i*7%5)}
+	}
+	return weir.From(env, name, generator.Of(row, generator.Count(n)),
+		weir.EventTime(func(e mark) time.Time { return time.Unix(e.At, 0) }, weir.OutOfOrder(time.Duration(3*step)*time.Second)))
+}
+
 // everything has a state of each kind, in one job.
 func everything(env *weir.Env) weir.Stream[string] {
-	events := func(name string, n, step int64) weir.Stream[mark] {
-		// Each seventh row of the last eighth is late for certain, however rows are cut into batches and blocks are spread over
-		// readers. An earlier one need not be: the slowest reader may still be at the first minute.
-		row := func(i int64) mark {
-			if i > n*7/8 && i%7 == 0 {
-				return mark{N: i, Key: keys()[i%13], At: 1}
-			}
-			return mark{N: i, Key: keys()[i*i%13], At: step * (i + i*7%5)}
-		}
-		return weir.From(env, name, generator.Of(row, generator.Count(n)),
-			weir.EventTime(func(e mark) time.Time { return time.Unix(e.At, 0) }, weir.OutOfOrder(time.Duration(3*step)*time.Second)))
-	}
-	key := func(e mark) int64 { return e.Key }
-	a, b := events("a", 240, 1), events("b", 80, 3)
+	a, b := marks(env, "a", 240, 1), marks(env, "b", 80, 3)
 	late := weir.NewTag[mark]("late")
-	windows := a.KeyBy(key).Window("windows", window.Tumbling(20*time.Second)).SideLate(late).Aggregate(weir.Count[mark]())
+	windows := a.KeyBy(keyOf).Window("windows", window.Tumbling(20*time.Second)).SideLate(late).Aggregate(weir.Count[mark]())
 	return text("window", windows).Union(
 		text("late", windows.Side(late)),
-		text("sliding", a.KeyBy(key).Window("sliding", window.Sliding(30*time.Second, 10*time.Second)).Aggregate(weir.Sum(func(e mark) int64 { return e.N }))),
-		text("session", b.KeyBy(key).Window("sessions", window.Session(7*time.Second)).Aggregate(weir.Count[mark]())),
-		text("minute", a.KeyBy(key).Process("minutes", func() weir.KeyedProcess[int64, mark, mark] { return &minutes{} })),
+		text("sliding", a.KeyBy(keyOf).Window("sliding", window.Sliding(30*time.Second, 10*time.Second)).Aggregate(weir.Sum(func(e mark) int64 { return e.N }))),
+		text("session", b.KeyBy(keyOf).Window("sessions", window.Session(7*time.Second)).Aggregate(weir.Count[mark]())),
+		text("minute", a.KeyBy(keyOf).Process("minutes", func() weir.KeyedProcess[int64, mark, mark] { return &minutes{} })),
 		text("seen", a.KeyBy(func(m mark) int64 { return m.N }).Process("seen", func() weir.KeyedProcess[int64, mark, mark] { return &seen{} })),
-		text("pair", a.KeyBy(key).JoinInterval("pairs", b.KeyBy(key), -4*time.Second, 4*time.Second).
+		text("pair", a.KeyBy(keyOf).JoinInterval("pairs", b.KeyBy(keyOf), -4*time.Second, 4*time.Second).
 			Inner(func(a, b mark) mark { return mark{N: a.N, Key: b.N, At: a.At} })),
 	)
 }
