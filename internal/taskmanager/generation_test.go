@@ -2,6 +2,7 @@ package taskmanager_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,9 +33,9 @@ func (l *leftover) Metrics() []rpc.OpMetrics { return nil }
 // TestNextGeneration: the master deploys the next generation as soon as all tasks have ended; it waits for what they have left.
 func TestNextGeneration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		launched := 0
+		var launched atomic.Int64 // the workers launch on goroutines of their own
 		b := start(t, launch(func(_ context.Context, d taskmanager.Deployment, r taskmanager.Reporter) (taskmanager.Running, error) {
-			launched++
+			launched.Add(1)
 			return &leftover{report: r, task: d.Tasks[0], done: make(chan struct{})}, nil
 		}))
 		b.send(1, deploy())
@@ -47,8 +48,8 @@ func TestNextGeneration(t *testing.T) {
 		next.Attempt = 1
 		b.send(2, next)
 		synctest.Wait()
-		if launched != 1 {
-			t.Errorf("%d deployments while the first is not gone", launched)
+		if n := launched.Load(); n != 1 {
+			t.Errorf("%d deployments while the first is not gone", n)
 		}
 		b.expect("Deployed")
 		b.send(1, &rpc.CheckpointTrigger{Epoch: 2}) // late, for the first
