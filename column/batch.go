@@ -28,7 +28,7 @@ func New(s *Schema, rows int) *Batch {
 	rows = min(rows, MaxRows)
 	b := &Batch{schema: s, vecs: make([]Vector, len(s.Fields)), cap: rows}
 	for i, f := range s.Fields {
-		b.vecs[i] = makeVector(f.Kind, rows)
+		b.vecs[i] = NewVector(f, rows)
 	}
 	return b
 }
@@ -38,6 +38,16 @@ func (b *Batch) Schema() *Schema { return b.schema }
 
 // Vector returns column i.
 func (b *Batch) Vector(i int) *Vector { return &b.vecs[i] }
+
+// SetRows says that all vectors have n values, which a kernel has set. It panics if they have not.
+func (b *Batch) SetRows(n int) {
+	for i := range b.vecs {
+		if b.vecs[i].n != n {
+			panic(fmt.Sprintf("column: field %q has %d values instead of %d", b.schema.Fields[i].Name, b.vecs[i].n, n))
+		}
+	}
+	b.rows = n
+}
 
 // Rows returns the number of physical rows, live or not.
 func (b *Batch) Rows() int { return b.rows }
@@ -56,7 +66,7 @@ func (b *Batch) Len() int {
 // Room returns how many rows fit. A batch whose strings have become large is full early.
 func (b *Batch) Room() int {
 	for i := range b.vecs {
-		if len(b.vecs[i].text) >= fullBytes {
+		if b.vecs[i].text.size >= fullBytes {
 			return 0
 		}
 	}
@@ -129,16 +139,17 @@ func (b *Batch) CopyTo(dst *Batch, rows []int32) int {
 // fit returns how many of the first n rows dst takes before its strings have become large: at least one.
 func (b *Batch) fit(dst *Batch, rows []int32, n int) int {
 	for i := range b.vecs {
-		src, size := &b.vecs[i], len(dst.vecs[i].text)
-		if size+len(src.text) < fullBytes {
+		src, size := &b.vecs[i], dst.vecs[i].text.size
+		if !src.kind.text() || size+src.text.size < fullBytes {
 			continue
 		}
+		views := src.Views()
 		for k := range n {
 			row := int32(k)
 			if rows != nil {
 				row = rows[k]
 			}
-			if size += int(src.offsets[row+1] - src.offsets[row]); size >= fullBytes {
+			if size += views[row].Len(); size >= fullBytes {
 				n = k + 1
 				break
 			}

@@ -333,3 +333,172 @@ func FuzzReadWire(f *testing.F) {
 		}
 	})
 }
+
+// nested describes lists of strings, structs, and maps, which have no struct conversion.
+var nested = []column.Field{
+	{Name: "l", Kind: column.List, Nullable: true, Children: []column.Field{{Name: "e", Kind: column.String, Nullable: true}}},
+	{Name: "s", Kind: column.Struct, Nullable: true, Children: []column.Field{{Name: "a", Kind: column.Wide, Nullable: true}, {Name: "b", Kind: column.Bool, Nullable: true}}},
+	{Name: "m", Kind: column.Map, Nullable: true, Children: []column.Field{{Name: "k", Kind: column.Int32}, {Name: "v", Kind: column.String, Nullable: true}}},
+}
+
+// fill appends value x of a small language to v and returns how it prints.
+func fillNested(t *rapid.T, v *column.Vector) string {
+	if rapid.IntRange(0, 4).Draw(t, "missing") == 0 {
+		v.AppendNull()
+		return "null"
+	}
+	switch v.Kind() {
+	case column.Int32:
+		x := rapid.Int32().Draw(t, "x")
+		column.Append(v, x)
+		return fmt.Sprint(x)
+	case column.Wide:
+		x := column.Int128{Lo: rapid.Uint64().Draw(t, "lo"), Hi: rapid.Int64().Draw(t, "hi")}
+		column.Append(v, x)
+		return fmt.Sprint(x)
+	case column.Bool:
+		x := rapid.Bool().Draw(t, "x")
+		v.AppendBool(x)
+		return fmt.Sprint(x)
+	case column.String:
+		x := rapid.StringN(0, 30, 30).Draw(t, "x")
+		v.AppendString(x)
+		return fmt.Sprintf("%q", x)
+	case column.Struct:
+		out := "("
+		for i := range v.Children() {
+			out += fillNested(t, v.Child(i)) + ","
+		}
+		v.EndStruct()
+		return out + ")"
+	}
+	out := "["
+	for range rapid.IntRange(0, 3).Draw(t, "n") {
+		for i := range v.Children() {
+			if v.Kind() == column.Map && i == 0 {
+				column.Append(v.Child(0), int32(7))
+				out += "7:"
+				continue
+			}
+			out += fillNested(t, v.Child(i)) + ","
+		}
+	}
+	v.EndList()
+	return out + "]"
+}
+
+func showNested(v *column.Vector, i int) string {
+	if v.Null(i) {
+		return "null"
+	}
+	switch v.Kind() {
+	case column.Int32:
+		return fmt.Sprint(column.Values[int32](v)[i])
+	case column.Wide:
+		return fmt.Sprint(column.Values[column.Int128](v)[i])
+	case column.Bool:
+		return fmt.Sprint(v.Bool(i))
+	case column.String:
+		return fmt.Sprintf("%q", v.Text(i))
+	case column.Struct:
+		out := "("
+		for k := range v.Children() {
+			out += showNested(v.Child(k), i) + ","
+		}
+		return out + ")"
+	}
+	out := "["
+	from, to := v.Span(i)
+	for e := from; e < to; e++ {
+		if v.Kind() == column.Map {
+			out += showNested(v.Child(0), e) + ":" + showNested(v.Child(1), e) + ","
+		} else {
+			out += showNested(v.Child(0), e) + ","
+		}
+	}
+	return out + "]"
+}
+
+// Law: nested values survive gathering, compaction and the wire.
+func TestNested(t *testing.T) {
+	schema, err := column.NewSchema(nested...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		b := column.New(schema, 16)
+		var want []string
+		for range rapid.IntRange(0, 16).Draw(t, "rows") {
+			row := ""
+			for i := range nested {
+				row += fillNested(t, b.Vector(i)) + " "
+			}
+			if err := b.EndRow(); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, row)
+		}
+		check := func(what string, b *column.Batch, want []string) {
+			var got []string
+			for i := range b.Rows() {
+				row := ""
+				for k := range nested {
+					row += showNested(b.Vector(k), i) + " "
+				}
+				got = append(got, row)
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("%s:\n got %q\nwant %q", what, got, want)
+			}
+		}
+		check("as appended", b, want)
+		live := subset(t, len(want))
+		var picked []string
+		for _, i := range live {
+			picked = append(picked, want[i])
+		}
+		twice := column.New(schema, 40)
+		b.CopyTo(twice, live)
+		b.CopyTo(twice, nil)
+		check("copied", twice, append(slices.Clone(picked), want...))
+		if len(live) == 0 {
+			return
+		}
+		b.Live = live
+		wire := b.AppendWire(nil)
+		check("compacted", b, picked)
+		back := column.New(schema, 16)
+		if err := back.ReadWire(wire); err != nil {
+			t.Fatal(err)
+		}
+		check("over the wire", back, picked)
+		if !bytes.Equal(back.AppendWire(nil), wire) {
+			t.Fatal("the bytes of what was read differ")
+		}
+		b.Reset()
+		check("a copy of a batch that has been reset", back, picked)
+	})
+}
+
+// A View is laid out as Arrow's, and comparing goes by bytes.
+func TestViews(t *testing.T) {
+	texts := []string{"", "a", "a\x00", "abcdefghijkl", "abcdefghijklm", "abcdefghijkln", "abcz", "\xff"}
+	v := column.NewVector(column.Field{Kind: column.String}, len(texts))
+	for _, s := range texts {
+		v.AppendString(s)
+	}
+	w := v.Views()
+	if w[1] != (column.View{A: 1 | 'a'<<32}) || w[4] != (column.View{A: 13 | 'a'<<32 | 'b'<<40 | 'c'<<48 | 'd'<<56}) || w[5].B != 13<<32 {
+		t.Errorf("%x", w)
+	}
+	for i, a := range texts {
+		for j, b := range texts {
+			if got, want := column.CompareText(&v, i, &v, j), bytes.Compare([]byte(a), []byte(b)); got != want {
+				t.Errorf("compare %q with %q: %d", a, b, got)
+			}
+			if column.SameText(&v, i, &v, j) != (a == b) {
+				t.Errorf("%q is %q", a, b)
+			}
+		}
+	}
+}

@@ -189,41 +189,60 @@ func setBools(v *Vector, p unsafe.Pointer, stride uintptr, rows []int32) {
 }
 
 func appendStrings(v *Vector, p unsafe.Pointer, stride uintptr, n int) {
-	size := 0
-	for i := range n {
-		size += len(*(*string)(unsafe.Add(p, uintptr(i)*stride)))
+	out := values[View](v, v.n+n)[v.n:]
+	for i := range out {
+		x := *(*string)(unsafe.Add(p, uintptr(i)*stride))
+		out[i] = v.text.put(unsafe.Slice(unsafe.StringData(x), len(x)))
 	}
-	text, offsets := slices.Grow(v.text, size), v.offsets
-	for i := range n {
-		text = append(text, *(*string)(unsafe.Add(p, uintptr(i)*stride))...)
-		offsets = append(offsets, int32(len(text)))
-	}
-	v.text, v.offsets = text, offsets
 	v.more(n)
 }
 
+// setStrings copies all strings into one piece of memory.
 func setStrings(v *Vector, p unsafe.Pointer, stride uintptr, rows []int32) {
-	all := string(v.text)
+	all := v.concat(rows)
+	text := unsafe.String(unsafe.SliceData(all), len(all))
 	each(v.n, rows, func(i, row int) {
-		*(*string)(unsafe.Add(p, uintptr(i)*stride)) = all[v.offsets[row]:v.offsets[row+1]]
+		n := v.length(row)
+		*(*string)(unsafe.Add(p, uintptr(i)*stride)), text = text[:n], text[n:]
 	})
 }
 
 func appendSlices(v *Vector, p unsafe.Pointer, stride uintptr, n int) {
-	for i := range n {
-		v.text = append(v.text, *(*[]byte)(unsafe.Add(p, uintptr(i)*stride))...)
-		v.offsets = append(v.offsets, int32(len(v.text)))
+	out := values[View](v, v.n+n)[v.n:]
+	for i := range out {
+		out[i] = v.text.put(*(*[]byte)(unsafe.Add(p, uintptr(i)*stride)))
 	}
 	v.more(n)
 }
 
 func setSlices(v *Vector, p unsafe.Pointer, stride uintptr, rows []int32) {
-	all := slices.Clone(v.text)
+	all := v.concat(rows)
 	each(v.n, rows, func(i, row int) {
-		if from, to := v.offsets[row], v.offsets[row+1]; from < to {
-			*(*[]byte)(unsafe.Add(p, uintptr(i)*stride)) = all[from:to:to]
+		if n := v.length(row); n > 0 {
+			*(*[]byte)(unsafe.Add(p, uintptr(i)*stride)), all = all[:n:n], all[n:]
 		}
 	})
+}
+
+// length is that of value i, 0 if it is missing.
+func (v *Vector) length(i int) int {
+	if v.Null(i) {
+		return 0
+	}
+	return values[View](v, v.n)[i].Len()
+}
+
+// concat returns the strings at rows, one behind the other, in fresh memory.
+func (v *Vector) concat(rows []int32) []byte {
+	size := 0
+	each(v.n, rows, func(_, row int) { size += v.length(row) })
+	all := make([]byte, 0, size)
+	each(v.n, rows, func(_, row int) {
+		if !v.Null(row) {
+			all = append(all, v.Text(row)...)
+		}
+	})
+	return all
 }
 
 func each(n int, rows []int32, f func(i, row int)) {

@@ -1,89 +1,155 @@
 package column
 
-import "slices"
+import "unsafe"
 
-// gather appends the values of src at rows, or all of them if rows is nil, to v. There is room for them.
+// gather appends the values of src at rows, or all of them if rows is nil, to v.
 func (v *Vector) gather(src *Vector, rows []int32) {
-	from := v.n
+	from, n := v.n, src.n
+	if rows != nil {
+		n = len(rows)
+	}
+	v.grow(from + n)
+	v.n += n
 	switch {
 	case v.kind.text():
-		v.gatherText(src, rows)
+		v.gatherText(src, rows, from)
 	case v.kind == Bool:
-		v.gatherBits(src, rows)
+		v.gatherBits(src, rows, from)
+	case v.kind.spans():
+		v.gatherLists(src, rows, from)
+	case v.kind == Struct:
+		for i := range v.kids {
+			v.kids[i].gather(&src.kids[i], rows)
+		}
 	default:
 		switch v.kind.Width() {
 		case 1:
-			gatherFixed[uint8](v, src, rows)
+			gatherFixed[uint8](v, src, rows, from)
 		case 2:
-			gatherFixed[uint16](v, src, rows)
+			gatherFixed[uint16](v, src, rows, from)
 		case 4:
-			gatherFixed[uint32](v, src, rows)
+			gatherFixed[uint32](v, src, rows, from)
+		case 8:
+			gatherFixed[uint64](v, src, rows, from)
 		default:
-			gatherFixed[uint64](v, src, rows)
+			gatherFixed[Int128](v, src, rows, from)
 		}
 	}
 	if v.nulls == 0 && src.nulls == 0 {
 		return
 	}
-	if rows == nil {
-		for i := range src.n {
-			v.noteValid(from+i, !src.Null(i))
-		}
-		return
-	}
-	for i, row := range rows {
-		v.noteValid(from+i, !src.Null(int(row)))
-	}
+	each(n, rows, func(i, row int) { v.noteValid(from+i, !src.Null(row)) })
 }
 
-func gatherFixed[T any](v, src *Vector, rows []int32) {
+func gatherFixed[T any](v, src *Vector, rows []int32, from int) {
+	out, in := values[T](v, v.n)[from:], values[T](src, src.n)
 	if rows == nil {
-		copy(values[T](v, v.n+src.n)[v.n:], values[T](src, src.n))
-		v.n += src.n
+		copy(out, in)
 		return
 	}
-	out, in := values[T](v, v.n+len(rows))[v.n:], values[T](src, src.n)
+	out = out[:len(rows)]
 	for i, row := range rows {
 		out[i] = in[row]
 	}
-	v.n += len(rows)
 }
 
-func (v *Vector) gatherBits(src *Vector, rows []int32) {
-	if rows == nil {
-		for i := range src.n {
-			putBit(v.data, v.n+i, bit(src.data, i))
-		}
-		v.n += src.n
-		return
-	}
-	for i, row := range rows {
-		putBit(v.data, v.n+i, bit(src.data, int(row)))
-	}
-	v.n += len(rows)
+func (v *Vector) gatherBits(src *Vector, rows []int32, from int) {
+	each(src.n, rows, func(i, row int) { putBit(v.data, from+i, bit(src.data, row)) })
 }
 
-func (v *Vector) gatherText(src *Vector, rows []int32) {
-	if rows == nil {
-		base := int32(len(v.text))
-		v.text = append(v.text, src.text...)
-		for _, o := range src.offsets[1 : src.n+1] {
-			v.offsets = append(v.offsets, base+o)
-		}
-		v.n += src.n
+// gatherText copies Views and shares the buffers, unless v already refers to many.
+func (v *Vector) gatherText(src *Vector, rows []int32, from int) {
+	out, in := values[View](v, v.n)[from:], values[View](src, src.n)
+	move, ok := v.join(src)
+	if !ok {
+		each(len(in), rows, func(i, row int) {
+			out[i] = View{}
+			if !src.Null(row) {
+				out[i] = v.text.put(src.Text(row))
+			}
+		})
 		return
 	}
 	size := 0
-	for _, row := range rows {
-		size += int(src.offsets[row+1] - src.offsets[row])
+	if rows == nil {
+		copy(out, in)
+		for i := range out {
+			size += out[i].Len()
+		}
+	} else {
+		out = out[:len(rows)]
+		for i, row := range rows {
+			out[i] = in[row]
+			size += in[row].Len()
+		}
 	}
-	v.text = slices.Grow(v.text, size)
-	for _, row := range rows {
-		v.text = append(v.text, src.text[src.offsets[row]:src.offsets[row+1]]...)
-		v.offsets = append(v.offsets, int32(len(v.text)))
+	v.text.size += size
+	if move != 0 {
+		for i := range out {
+			out[i] = out[i].Moved(move)
+		}
 	}
-	v.n += len(rows)
 }
+
+// join makes v refer to the buffers of src and returns by how much their numbers are higher in v. It says no if those are too many.
+func (v *Vector) join(src *Vector) (move uint32, ok bool) {
+	have, come := v.text.bufs, src.text.bufs
+	if len(come) == 0 {
+		return 0, true
+	}
+	if len(have) >= len(come) { // mostly the same source again
+		at := len(have) - len(come)
+		if sameBuffers(have[at:], come) {
+			for k, b := range come {
+				if len(b) > len(have[at+k]) { // it has grown
+					have[at+k] = b
+				}
+			}
+			src.text.shared = true
+			return uint32(at), true
+		}
+	}
+	if len(have)+len(come) > manyBuffers {
+		return 0, false
+	}
+	src.text.shared = true
+	v.text.bufs = append(have, come...)
+	return uint32(len(have)), true
+}
+
+func sameBuffers(a, b [][]byte) bool {
+	for i := range a {
+		if unsafe.SliceData(a[i]) != unsafe.SliceData(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (v *Vector) gatherLists(src *Vector, rows []int32, from int) {
+	out, in := values[span](v, v.n), values[span](src, src.n)
+	var elems []int32
+	base := int32(v.kids[0].n)
+	each(len(in), rows, func(i, row int) {
+		s := in[row]
+		out[from+i] = span{Offset: base + int32(len(elems)), Len: s.Len}
+		if s.Len == 0 {
+			out[from+i].Offset = 0
+		}
+		for e := s.Offset; e < s.Offset+s.Len; e++ {
+			elems = append(elems, e)
+		}
+	})
+	if len(elems) == 0 {
+		return
+	}
+	for k := range v.kids {
+		v.kids[k].gather(&src.kids[k], elems)
+	}
+}
+
+// Gather appends the values of src at rows, or all if rows is nil. Strings are shared, not copied.
+func (v *Vector) Gather(src *Vector, rows []int32) { v.gather(src, rows) }
 
 // compact keeps the values at rows, which ascend.
 func (v *Vector) compact(rows []int32) {
@@ -91,29 +157,21 @@ func (v *Vector) compact(rows []int32) {
 		v.compactValid(rows)
 	}
 	switch {
-	case v.kind.text():
-		v.compactText(rows)
 	case v.kind == Bool:
 		for i, row := range rows {
 			putBit(v.data, i, bit(v.data, int(row)))
 		}
-	default:
-		w := v.kind.Width()
+	case v.kind == Struct:
+		for i := range v.kids {
+			v.kids[i].compact(rows)
+		}
+	default: // children of lists keep what no list refers to any more
+		w := v.kind.place()
 		for i, row := range rows {
 			copy(v.data[i*w:(i+1)*w], v.data[int(row)*w:])
 		}
 	}
 	v.n = len(rows)
-}
-
-func (v *Vector) compactText(rows []int32) {
-	end := int32(0)
-	for i, row := range rows {
-		from, to := v.offsets[row], v.offsets[row+1]
-		end += int32(copy(v.text[end:], v.text[from:to]))
-		v.offsets[i+1] = end // row >= i, so nothing that is still to be read
-	}
-	v.text, v.offsets = v.text[:end], v.offsets[:len(rows)+1]
 }
 
 func (v *Vector) compactValid(rows []int32) {
@@ -127,4 +185,10 @@ func (v *Vector) compactValid(rows []int32) {
 	}
 	v.nulls = nulls
 	v.valid = v.valid[:(len(rows)+7)/8]
+}
+
+// CopyFrom makes v equal to src, sharing its strings.
+func (v *Vector) CopyFrom(src *Vector) {
+	v.reset()
+	v.gather(src, nil)
 }

@@ -30,12 +30,21 @@ const (
 	Float64
 	String
 	Bytes
+	// Wide is a signed number of 128 bits, the lower half first: decimals above 18 digits, times in nanoseconds.
+	Wide
+	// List holds lists of the values of its one child, Struct one value of each child, and Map lists of pairs: the first child
+	// holds the keys, the second the values.
+	List
+	Struct
+	Map
 )
 
-var kindNames = [...]string{"", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "string", "bytes"}
+var kindNames = [...]string{"", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "string", "bytes",
+	"wide", "list", "struct", "map"}
 
-// kindWidths are the bytes of a value of fixed width; 0 for bits and strings.
-var kindWidths = [...]int{0, 0, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 0, 0}
+// kindWidths are the bytes of a value of fixed width; 0 for bits and whatever has no value of its own. Strings and lists have places
+// of fixed width too, see Vector.
+var kindWidths = [...]int{0, 0, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 0, 0, 16, 0, 0, 0}
 
 // String returns the kind's name.
 func (k Kind) String() string {
@@ -45,9 +54,9 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind(%d)", k)
 }
 
-func (k Kind) known() bool { return k >= Bool && k <= Bytes }
+func (k Kind) known() bool { return k >= Bool && k <= Map }
 
-// Width returns the bytes of a value; 0 for Bool, String and Bytes.
+// Width returns the bytes of a value of fixed width; 0 for Bool, String, Bytes and the nested kinds.
 func (k Kind) Width() int {
 	if k.known() {
 		return kindWidths[k]
@@ -57,22 +66,62 @@ func (k Kind) Width() int {
 
 func (k Kind) text() bool { return k == String || k == Bytes }
 
+func (k Kind) spans() bool { return k == List || k == Map }
+
+// place is how many bytes a vector's data has for each value; 0 for bits and structs.
+func (k Kind) place() int {
+	switch {
+	case k.text():
+		return 16
+	case k.spans():
+		return 8
+	}
+	return k.Width()
+}
+
 // Field describes a column.
 type Field struct {
 	Name string
 	Kind Kind
 	// Nullable says that values may be missing.
 	Nullable bool
+	// Children describe what nested kinds hold: one for a List, two for a Map, any number for a Struct.
+	Children []Field
+}
+
+func (f *Field) check() error {
+	if !f.Kind.known() {
+		return fmt.Errorf("column: field %q has the unknown %v", f.Name, f.Kind)
+	}
+	want := len(f.Children)
+	switch f.Kind {
+	case List:
+		want = 1
+	case Map:
+		want = 2
+	case Struct:
+	default:
+		want = 0
+	}
+	if len(f.Children) != want {
+		return fmt.Errorf("column: field %q of kind %v has %d children instead of %d", f.Name, f.Kind, len(f.Children), want)
+	}
+	for i := range f.Children {
+		if err := f.Children[i].check(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Schema is an ordered set of fields. It must not be changed once a batch has it.
 type Schema struct{ Fields []Field }
 
-// NewSchema returns a schema, or an error for a field of unknown kind.
+// NewSchema returns a schema, or an error for a field of unknown kind or with wrong children.
 func NewSchema(fields ...Field) (*Schema, error) {
-	for _, f := range fields {
-		if !f.Kind.known() {
-			return nil, fmt.Errorf("column: field %q has the unknown %v", f.Name, f.Kind)
+	for i := range fields {
+		if err := fields[i].check(); err != nil {
+			return nil, err
 		}
 	}
 	return &Schema{Fields: fields}, nil

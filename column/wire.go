@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"unsafe"
 )
 
@@ -17,7 +18,7 @@ const (
 //
 //	flags (1) | rows (uvarint) | columns (uvarint) | times (8 each) | hashes (8 each) | changes (1 each) | columns
 //	column: kind (1) | missing (uvarint) | validity bits, if any is missing | values
-//	values: bits, values of fixed width, or offsets (4 each, rows+1) and bytes
+//	values: bits, values of fixed width, offsets (4 each, rows+1) and bytes, offsets and the children's columns, or just these
 func (b *Batch) AppendWire(dst []byte) []byte {
 	b.Compact()
 	flags := byte(0)
@@ -50,12 +51,78 @@ func (v *Vector) appendWire(dst []byte) []byte {
 	}
 	switch {
 	case v.kind.text():
-		dst = append(dst, memory(v.offsets)...)
-		return append(dst, v.text...)
+		return v.appendText(dst)
 	case v.kind == Bool:
 		return appendBits(dst, v.data, v.n)
+	case v.kind.spans():
+		return v.appendLists(dst)
+	case v.kind == Struct:
+		for i := range v.kids {
+			dst = v.kids[i].appendWire(dst)
+		}
+		return dst
 	}
-	return append(dst, v.data[:v.n*v.kind.Width()]...)
+	return append(dst, v.data[:v.bytes(v.n)]...)
+}
+
+func (v *Vector) appendText(dst []byte) []byte {
+	views, end := v.Views(), uint32(0)
+	dst = binary.LittleEndian.AppendUint32(slices.Grow(dst, 4*len(views)+4), 0)
+	for i := range views {
+		if !v.Null(i) {
+			end += uint32(views[i].Len())
+		}
+		dst = binary.LittleEndian.AppendUint32(dst, end)
+	}
+	dst = slices.Grow(dst, int(end))
+	for i := range views {
+		if !v.Null(i) {
+			dst = append(dst, v.Text(i)...)
+		}
+	}
+	return dst
+}
+
+// appendLists writes the lists one behind the other, whatever else the children hold.
+func (v *Vector) appendLists(dst []byte) []byte {
+	spans, end, packed := values[span](v, v.n), int32(0), true
+	dst = binary.LittleEndian.AppendUint32(slices.Grow(dst, 4*len(spans)+4), 0)
+	for i, s := range spans {
+		if v.Null(i) {
+			s.Len = 0
+		}
+		packed = packed && (s.Len == 0 || s.Offset == end)
+		end += s.Len
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(end))
+	}
+	kids := v.kids
+	if !packed || int(end) != kids[0].n {
+		elems := make([]int32, 0, end)
+		for i, s := range spans {
+			for e := s.Offset; e < s.Offset+s.Len && !v.Null(i); e++ {
+				elems = append(elems, e)
+			}
+		}
+		kids = make([]Vector, len(v.kids))
+		for k := range kids {
+			kids[k] = v.kids[k].like(len(elems))
+			kids[k].gather(&v.kids[k], elems)
+		}
+	}
+	for k := range kids {
+		dst = kids[k].appendWire(dst)
+	}
+	return dst
+}
+
+// like returns an empty vector of v's form with room for n values.
+func (v *Vector) like(n int) Vector {
+	o := Vector{kind: v.kind}
+	o.data = aligned(o.bytes(n))
+	for i := range v.kids {
+		o.kids = append(o.kids, v.kids[i].like(n))
+	}
+	return o
 }
 
 // appendBits appends n bits; those behind them in the last byte are 0 on the wire, whatever they are in memory.
@@ -122,7 +189,7 @@ func (b *Batch) readWire(src []byte) error {
 		}
 	}
 	for i := range b.vecs {
-		if src, err = b.vecs[i].readWire(src, n, b.schema.Fields[i]); err != nil {
+		if src, err = b.vecs[i].readWire(src, n, &b.schema.Fields[i]); err != nil {
 			return err
 		}
 	}
@@ -133,7 +200,7 @@ func (b *Batch) readWire(src []byte) error {
 	return nil
 }
 
-func (v *Vector) readWire(src []byte, n int, f Field) ([]byte, error) {
+func (v *Vector) readWire(src []byte, n int, f *Field) ([]byte, error) {
 	if len(src) == 0 {
 		return nil, errShort
 	}
@@ -163,40 +230,92 @@ func (v *Vector) readWire(src []byte, n int, f Field) ([]byte, error) {
 		}
 		v.nulls = missing
 	}
-	v.n = n
 	switch {
 	case v.kind.text():
 		return v.readText(src, n, f)
-	case v.kind == Bool:
-		return readInto(v.data, src, bits)
+	case v.kind.spans():
+		return v.readLists(src, n, f)
+	case v.kind == Struct:
+		v.n = n
+		for k := range v.kids {
+			if src, err = v.kids[k].readWire(src, n, &f.Children[k]); err != nil {
+				return nil, err
+			}
+		}
+		return src, nil
 	}
-	return readInto(v.data, src, n*v.kind.Width())
+	if len(src) < v.bytes(n) {
+		return nil, errShort
+	}
+	v.grow(n)
+	v.n = n
+	copy(v.data, src[:v.bytes(n)])
+	return src[v.bytes(n):], nil
 }
 
-func (v *Vector) readText(src []byte, n int, f Field) (rest []byte, err error) {
-	if v.offsets, src, err = take(v.offsets[:0], src, n+1); err != nil {
-		v.offsets = append(v.offsets[:0], 0)
-		return nil, err
+// ends reads n+1 offsets, which begin with 0 and do not fall.
+func ends(src []byte, n int, f *Field) (offsets func(i int) int, rest []byte, err error) {
+	if len(src) < 4*(n+1) {
+		return nil, nil, errShort
+	}
+	raw, rest := src[:4*(n+1)], src[4*(n+1):]
+	offsets = func(i int) int { return int(int32(binary.LittleEndian.Uint32(raw[4*i:]))) }
+	if offsets(0) != 0 {
+		return nil, nil, fmt.Errorf("column: the offsets of field %q begin with %d", f.Name, offsets(0))
 	}
 	for i := range n {
-		if v.offsets[i+1] < v.offsets[i] {
-			return nil, fmt.Errorf("column: the offsets of field %q fall", f.Name)
+		if offsets(i+1) < offsets(i) {
+			return nil, nil, fmt.Errorf("column: the offsets of field %q fall", f.Name)
 		}
 	}
-	size := v.offsets[n]
-	if v.offsets[0] != 0 || int(size) > len(src) {
-		return nil, fmt.Errorf("column: the offsets of field %q go from %d to %d, and %d bytes follow", f.Name, v.offsets[0], size, len(src))
+	return offsets, rest, nil
+}
+
+func (v *Vector) readText(src []byte, n int, f *Field) ([]byte, error) {
+	offsets, src, err := ends(src, n, f)
+	if err != nil {
+		return nil, err
 	}
-	v.text = append(v.text, src[:size]...)
+	size := offsets(n)
+	if size > len(src) {
+		return nil, fmt.Errorf("column: the strings of field %q have %d bytes, and %d follow", f.Name, size, len(src))
+	}
+	v.grow(n)
+	v.n = n
+	buf, at := append(v.text.room(size), src[:size]...), v.text.at
+	base := len(v.text.own)
+	v.text.own, v.text.bufs[at] = buf, buf
+	v.text.size += size
+	views := values[View](v, n)
+	for i := range views {
+		from, to := base+offsets(i), base+offsets(i+1)
+		views[i] = NewView(buf[from:to], at, from)
+	}
 	return src[size:], nil
 }
 
-func readInto(dst, src []byte, n int) ([]byte, error) {
-	if len(src) < n {
+func (v *Vector) readLists(src []byte, n int, f *Field) ([]byte, error) {
+	offsets, src, err := ends(src, n, f)
+	if err != nil {
+		return nil, err
+	}
+	if offsets(n) > len(src)*8 { // a value has a bit at least
 		return nil, errShort
 	}
-	copy(dst, src[:n])
-	return src[n:], nil
+	v.grow(n)
+	v.n = n
+	spans := values[span](v, n)
+	for i := range spans {
+		if spans[i] = (span{}); offsets(i) < offsets(i+1) {
+			spans[i] = span{Offset: int32(offsets(i)), Len: int32(offsets(i+1) - offsets(i))}
+		}
+	}
+	for k := range v.kids {
+		if src, err = v.kids[k].readWire(src, offsets(n), &f.Children[k]); err != nil {
+			return nil, err
+		}
+	}
+	return src, nil
 }
 
 // take appends n numbers of src to dst, which is empty.
