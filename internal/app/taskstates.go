@@ -9,6 +9,7 @@ import (
 	"github.com/weir-stream/weir/internal/graph"
 	"github.com/weir-stream/weir/internal/ids"
 	"github.com/weir-stream/weir/internal/rpc"
+	"github.com/weir-stream/weir/internal/snapshot"
 	"github.com/weir-stream/weir/internal/storage"
 	"github.com/weir-stream/weir/internal/storage/taskstore"
 	"github.com/weir-stream/weir/internal/task"
@@ -41,7 +42,8 @@ func (l *launcher) newTaskStates(ctx context.Context, d taskmanager.Deployment) 
 	coordinator := coordinatorConfig(conf)
 	s := &taskStates{mode: coordinator.Mode, final: coordinator.Final, periodic: coordinator.Interval > 0}
 	s.uploads = taskstore.NewUploader(taskstore.Config{Store: at.store, Places: at.places, Clock: l.world.Clock, JobName: l.plan.Job.Name, Term: d.Term,
-		Generation: d.Generation, Incremental: conf.Get(config.CheckpointIncremental), Tell: func(text string, err error) { l.world.Log.Warn(text, "err", err) }})
+		Generation: d.Generation, Incremental: conf.Get(config.CheckpointIncremental),
+		Compression: compressionOf(conf.Get(config.CheckpointCompression)), Tell: func(text string, err error) { l.world.Log.Warn(text, "err", err) }})
 	if r := d.Deploy.Restore; r.Manifest != "" {
 		var err error
 		if s.from, err = taskstore.Open(ctx, at.store, at.places, storage.Ref{Dir: r.Dir, Manifest: r.Manifest}); err != nil {
@@ -50,6 +52,17 @@ func (l *launcher) newTaskStates(ctx context.Context, d taskmanager.Deployment) 
 		}
 	}
 	return s, nil
+}
+
+// compressionOf returns what the option's word stands for.
+func compressionOf(word string) snapshot.Compression {
+	switch word {
+	case "s2", "true":
+		return snapshot.CompressS2
+	case "zstd":
+		return snapshot.CompressZstd
+	}
+	return snapshot.CompressNone
 }
 
 func (s *taskStates) close() {

@@ -7,9 +7,13 @@ import (
 	"github.com/weir-stream/weir/internal/keygroup"
 )
 
-// Version is the highest version of data objects and manifests that this program writes. It reads all from 1 to it. What
+// Version is the highest version of data objects that this program writes, manifestVersion that of manifests and of objects of
+// rows. It reads all from 1 to them. What
 // it writes says the lowest version that can hold it, so that older programs read what they can.
-const Version = 2
+const (
+	Version         = 3
+	manifestVersion = 2
+)
 
 const (
 	magicHead   = "WEIRSNAP"
@@ -68,10 +72,10 @@ func corrupt(format string, args ...any) error {
 }
 
 // checkVersion refuses a version that this program does not know.
-func checkVersion(what string, v uint64) error {
-	if v < 1 || v > Version {
+func checkVersion(what string, v, most uint64) error {
+	if v < 1 || v > most {
 		return errs.New(errs.CodeCorrupt, errs.ClassFailJob, "snapshot",
-			"the %s is of version %d; this program reads versions 1 to %d: use the program that wrote it, or a later one", what, v, Version)
+			"the %s is of version %d; this program reads versions 1 to %d: use the program that wrote it, or a later one", what, v, most)
 	}
 	return nil
 }

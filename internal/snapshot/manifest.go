@@ -40,7 +40,7 @@ const (
 // Manifest is the whole description of one checkpoint or savepoint: with it and the objects it lists, a job goes on. All
 // names of objects are relative to the place that the manifest is for, so the whole can be moved.
 //
-// The fields are those of the encoded form, in its order. A field is never renamed, and a new one raises Version; those
+// The fields are those of the encoded form, in its order. A field is never renamed, and a new one raises manifestVersion; those
 // that version 2 added say so.
 type Manifest struct {
 	Job     ids.JobID `json:"job"`
@@ -230,7 +230,7 @@ func DecodeManifest(b []byte) (*Manifest, error) {
 	if err != nil {
 		return nil, corrupt("a manifest of version %.20q", fields[1])
 	}
-	if err := checkVersion("manifest", version); err != nil {
+	if err := checkVersion("manifest", version, manifestVersion); err != nil {
 		return nil, err
 	}
 	if len(body) > ManifestBytesMax {

@@ -5,9 +5,7 @@ import (
 	"io"
 	"math"
 	"sort"
-	"sync"
 
-	"github.com/klauspost/compress/zstd"
 	"github.com/zeebo/xxh3"
 
 	"github.com/weir-stream/weir/internal/bin"
@@ -20,6 +18,7 @@ type Reader struct {
 	r       io.ReaderAt
 	blocks  []block
 	entries int64
+	form    Form
 	flags   byte // that a record may have
 }
 
@@ -44,13 +43,11 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 		return nil, err
 	}
 	le := binary.LittleEndian
-	if string(head[:8]) != magicHead {
-		return nil, corrupt("not a data object: it starts with %q", head[:8])
-	}
-	if err := checkVersion("data object", uint64(le.Uint32(head[8:]))); err != nil {
+	form, err := parseHead(head)
+	if err != nil {
 		return nil, err
 	}
-	if le.Uint32(head[12:]) != 0 || string(tail[24:]) != magicTail {
+	if string(tail[24:]) != magicTail {
 		return nil, corrupt("the data object is damaged at its start or cut short")
 	}
 	at, n := le.Uint64(tail), le.Uint32(tail[16:])
@@ -64,8 +61,8 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	if indexSum(index, tail) != le.Uint32(tail[20:]) {
 		return nil, corrupt("the index fails its checksum")
 	}
-	s := &Reader{r: r, flags: flagsKnown}
-	if le.Uint32(head[8:]) == 1 {
+	s := &Reader{r: r, form: form, flags: flagsKnown}
+	if !form.Delta {
 		s.flags = flagsOf1
 	}
 	if err := s.parseIndex(index, int64(at)); err != nil {
@@ -127,11 +124,6 @@ func (s *Reader) Delta() bool { return s.flags&flagRemoved != 0 }
 // Entries returns the number of entries.
 func (s *Reader) Entries() int64 { return s.entries }
 
-// decoder is shared by all Readers: it holds a state for each core.
-var decoder = sync.OnceValues(func() (*zstd.Decoder, error) {
-	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxMemory(blockRawMax))
-})
-
 // runsAhead is how many runs of blocks are read and decoded at a time.
 const runsAhead = 3
 
@@ -147,17 +139,13 @@ type run struct {
 
 // Each calls f with the entries of the groups, in the order of the object, until f returns an error, which it returns.
 // The entry is borrowed until f returns. Only blocks that overlap groups are read, several with one request if they are
-// adjacent, on other goroutines, which have ended when Each returns. The entries of a block are given out after the whole
-// block was found sound.
+// adjacent, on other goroutines, which have ended when Each returns. The entries of a block are given out after its
+// checksum was found right.
 func (s *Reader) Each(groups keygroup.Range, f func(*Entry) error) error {
 	lo := sort.Search(len(s.blocks), func(i int) bool { return s.blocks[i].last >= groups.From })
 	hi := sort.Search(len(s.blocks), func(i int) bool { return s.blocks[i].first >= groups.To })
 	if lo >= hi {
 		return nil
-	}
-	dec, err := decoder()
-	if err != nil {
-		return errs.Wrap(err, errs.CodeBug, errs.ClassBug, "snapshot", "zstd")
 	}
 	rest := s.blocks[lo:hi]
 	var ahead []*run
@@ -170,7 +158,7 @@ func (s *Reader) Each(groups keygroup.Range, f func(*Entry) error) error {
 		if r.blocks, rest = split(rest); len(r.blocks) > 0 {
 			ahead = append(ahead, r)
 			go func() { // ends when the run is decoded or has failed
-				r.decode(s, dec)
+				r.decode(s)
 				r.done <- struct{}{}
 			}()
 		}
@@ -209,7 +197,7 @@ func split(blocks []block) (head, rest []block) {
 }
 
 // decode reads and checks the blocks.
-func (r *run) decode(s *Reader, dec *zstd.Decoder) {
+func (r *run) decode(s *Reader) {
 	stored, raw := 0, 0
 	for i := range r.blocks {
 		stored, raw = stored+r.blocks[i].stored, raw+r.blocks[i].raw
@@ -221,10 +209,7 @@ func (r *run) decode(s *Reader, dec *zstd.Decoder) {
 	from, to := r.stored, r.raw
 	for i := range r.blocks {
 		b := &r.blocks[i]
-		records, err := b.unpack(dec, from[:b.stored], to[:b.raw])
-		if err == nil {
-			err = b.check(records, s.flags)
-		}
+		records, err := b.unpack(s.form.Compression, from[:b.stored], to[:b.raw])
 		if err != nil {
 			r.err = err
 			return
@@ -242,7 +227,7 @@ func grow(b []byte, n int) []byte {
 }
 
 // unpack returns the records of a block. into has the length that the index says they have.
-func (b *block) unpack(dec *zstd.Decoder, stored, into []byte) ([]byte, error) {
+func (b *block) unpack(c Compression, stored, into []byte) ([]byte, error) {
 	le := binary.LittleEndian
 	if int(le.Uint32(stored)) != b.stored-blockHead || int(le.Uint32(stored[4:])) != b.raw || le.Uint32(stored[8:]) != blockSum(stored) {
 		return nil, corrupt("the block at %d fails its checksum or is not the one of the index", b.at)
@@ -250,34 +235,21 @@ func (b *block) unpack(dec *zstd.Decoder, stored, into []byte) ([]byte, error) {
 	if b.stored-blockHead == b.raw {
 		return stored[blockHead:], nil
 	}
-	out, err := dec.DecodeAll(stored[blockHead:], into[:0:b.raw])
-	if err != nil || len(out) != b.raw {
-		return nil, corrupt("the block at %d cannot be decompressed to %d bytes: %v", b.at, b.raw, err)
+	if err := c.expand(into, stored[blockHead:]); err != nil {
+		return nil, errs.Wrap(err, "", 0, "snapshot", "the block at %d", b.at)
 	}
-	return out, nil
+	return into, nil
 }
 
-// check walks over all records once.
-func (b *block) check(records []byte, flags byte) error {
-	var n int64
-	p := cursor{rest: records, flags: flags}
-	for len(p.rest) > 0 {
-		before := p.group
-		if !p.next() || n > 0 && p.group < before || p.group < b.first || p.group > b.last {
-			return corrupt("record %d of the block at %d is malformed", n, b.at)
-		}
-		n++
-	}
-	if n != b.entries {
-		return corrupt("the block at %d holds %d entries, the index says %d", b.at, n, b.entries)
-	}
-	return nil
-}
-
+// each shows the records in groups. What is malformed below a right checksum is found on the way.
 func (b *block) each(records []byte, flags byte, groups keygroup.Range, f func(*Entry) error) error {
-	p := cursor{rest: records, flags: flags}
+	p := cursor{rest: records, flags: flags, group: b.first}
 	var e Entry // one for all calls; what f does to it must not change the cursor
-	for len(p.rest) > 0 && p.next() {
+	for n := int64(0); len(p.rest) > 0; n++ {
+		before := p.group
+		if n == b.entries || !p.next() || p.group < before || p.group > b.last {
+			return corrupt("record %d of the block at %d is malformed, or none of the %d that the index lists", n, b.at, b.entries)
+		}
 		if p.group < groups.From {
 			continue
 		}
@@ -287,6 +259,9 @@ func (b *block) each(records []byte, flags byte, groups keygroup.Range, f func(*
 		e = p.e
 		if err := f(&e); err != nil {
 			return err
+		}
+		if len(p.rest) == 0 && n+1 != b.entries {
+			return corrupt("the block at %d holds %d entries, the index says %d", b.at, n+1, b.entries)
 		}
 	}
 	return nil

@@ -89,7 +89,7 @@ func ReadRows(b []byte, f func(gate, channel int, batch []byte) error) error {
 
 // checkRowsVersion: there were no objects of rows before version 2.
 func checkRowsVersion(v uint64) error {
-	if err := checkVersion("object of rows", v); err != nil {
+	if err := checkVersion("object of rows", v, manifestVersion); err != nil {
 		return err
 	}
 	return corrupt("an object of rows of version %d", v)

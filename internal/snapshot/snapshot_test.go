@@ -22,10 +22,12 @@ import (
 	"github.com/weir-stream/weir/internal/testkit/seeds"
 )
 
-func object(t testing.TB, entries []snapshot.Entry) ([]byte, snapshot.Summary) {
+var forms = []snapshot.Form{{}, {Compression: snapshot.CompressS2}, {Compression: snapshot.CompressZstd}}
+
+func object(t testing.TB, entries []snapshot.Entry, f snapshot.Form) ([]byte, snapshot.Summary) {
 	t.Helper()
 	var b bytes.Buffer
-	w := snapshot.NewWriter(&b)
+	w := snapshot.NewWriter(&b, f)
 	for i := range entries {
 		if err := w.Add(&entries[i]); err != nil {
 			t.Fatal(err)
@@ -90,7 +92,7 @@ func random(r *rand.Rand, n int) []snapshot.Entry {
 func TestRangesOfDataObject(t *testing.T) {
 	seeds.Run(t, 4, func(t *testing.T, r *rand.Rand) {
 		entries := random(r, r.IntN(1500))
-		b, sum := object(t, entries)
+		b, sum := object(t, entries, forms[r.IntN(len(forms))])
 		if sum.Size != int64(len(b)) || sum.Entries != int64(len(entries)) || sum.CRC != crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) {
 			t.Fatalf("summary %+v of %d bytes, %d entries", sum, len(b), len(entries))
 		}
@@ -133,7 +135,7 @@ func TestReadsOnlyItsRanges(t *testing.T) {
 		entries = append(entries, e)
 	}
 	slices.SortFunc(entries, func(a, b snapshot.Entry) int { return int(a.Group()) - int(b.Group()) })
-	b, _ := object(t, entries)
+	b, _ := object(t, entries, forms[0])
 	c := &counting{Reader: bytes.NewReader(b)}
 	s, err := snapshot.NewReader(c, int64(len(b)))
 	if err != nil {
@@ -155,7 +157,7 @@ func TestReadsOnlyItsRanges(t *testing.T) {
 }
 
 func TestWriterRefuses(t *testing.T) {
-	w := snapshot.NewWriter(&bytes.Buffer{})
+	w := snapshot.NewWriter(&bytes.Buffer{}, snapshot.Form{})
 	if err := w.Add(&snapshot.Entry{Hash: keygroup.Group(5).First()}); err != nil {
 		t.Fatal(err)
 	}
@@ -165,12 +167,12 @@ func TestWriterRefuses(t *testing.T) {
 	if _, err := w.Close(); err == nil {
 		t.Error("Close forgets the error")
 	}
-	w = snapshot.NewWriter(&bytes.Buffer{})
+	w = snapshot.NewWriter(&bytes.Buffer{}, snapshot.Form{})
 	if err := w.Add(&snapshot.Entry{Value: make([]byte, snapshot.EntryBytesMax+1)}); errs.CodeOf(err) != errs.CodeLimit {
 		t.Errorf("an entry that is too large: %v", err)
 	}
 	full := errors.New("full")
-	w = snapshot.NewWriter(failing{full})
+	w = snapshot.NewWriter(failing{full}, snapshot.Form{})
 	if _, err := w.Close(); !errors.Is(err, full) {
 		t.Errorf("a sink that fails: %v", err)
 	}
@@ -182,7 +184,13 @@ func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
 // Each single damaged byte of an object is found before an entry of its block is given out.
 func TestDamage(t *testing.T) {
-	good, _ := object(t, random(rand.New(rand.NewPCG(2, 2)), 30))
+	for _, f := range forms {
+		damage(t, f)
+	}
+}
+
+func damage(t *testing.T, f snapshot.Form) {
+	good, _ := object(t, random(rand.New(rand.NewPCG(2, 2)), 8), f)
 	want := lines(t, good, keygroup.All())
 	for i := range good {
 		bad := slices.Clone(good)
@@ -239,7 +247,7 @@ func TestGoldenVersion1(t *testing.T) {
 func TestBytes(t *testing.T) {
 	key := []byte("k")
 	h := xxh3.Hash(key)
-	b, _ := object(t, []snapshot.Entry{{State: 3, Hash: h, Key: key, Value: []byte("v")}})
+	b, _ := object(t, []snapshot.Entry{{State: 3, Hash: h, Key: key, Value: []byte("v")}}, snapshot.Form{Compression: snapshot.CompressZstd})
 	le := binary.LittleEndian
 	crc := func(parts ...[]byte) uint32 {
 		return crc32.Checksum(bytes.Join(parts, nil), crc32.MakeTable(crc32.Castagnoli))
@@ -279,8 +287,10 @@ func container(records, index []byte, entries uint64) []byte {
 
 // FuzzReader: no bytes panic, not even below right checksums; an object gives out all entries that it announces, or fails.
 func FuzzReader(f *testing.F) {
-	b, _ := object(f, random(rand.New(rand.NewPCG(3, 3)), 40))
-	f.Add(b, []byte{}, uint64(0))
+	for _, form := range forms {
+		b, _ := object(f, random(rand.New(rand.NewPCG(3, 3)), 40), form)
+		f.Add(b, []byte{}, uint64(0))
+	}
 	f.Add([]byte{}, []byte{3, 0x80, 1, 3, 1, 'k', 0, 1, 'v'}, uint64(1))
 	f.Add([]byte{1, 21, 9, 1, 0, 5}, []byte{1, 2, 3}, uint64(1))
 	f.Fuzz(func(t *testing.T, whole, records []byte, entries uint64) {

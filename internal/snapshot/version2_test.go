@@ -35,7 +35,7 @@ func sample2() *snapshot.Manifest {
 
 func deltaObject(t testing.TB) []byte {
 	var b bytes.Buffer
-	w := snapshot.NewDeltaWriter(&b)
+	w := snapshot.NewWriter(&b, snapshot.Form{Delta: true, Compression: snapshot.CompressZstd})
 	entry := func(key string) snapshot.Entry {
 		return snapshot.Entry{State: 1, Hash: xxh3.Hash([]byte(key)), Key: []byte(key), Namespace: []byte{}}
 	}
@@ -155,7 +155,7 @@ func TestVersion2Refuses(t *testing.T) {
 	if err := r.Each(keygroup.All(), func(*snapshot.Entry) error { return nil }); errs.CodeOf(err) != errs.CodeCorrupt {
 		t.Errorf("a removed entry in an object of version 1: %v", err)
 	}
-	w := snapshot.NewWriter(&bytes.Buffer{})
+	w := snapshot.NewWriter(&bytes.Buffer{}, snapshot.Form{})
 	if err := w.Add(&snapshot.Entry{Removed: true}); errs.CodeOf(err) != errs.CodeBug {
 		t.Errorf("a removed entry in an object that is no delta: %v", err)
 	}

@@ -6,9 +6,7 @@ import (
 	"hash/crc32"
 	"io"
 	"runtime"
-	"sync"
 
-	"github.com/klauspost/compress/zstd"
 	"github.com/zeebo/xxh3"
 
 	"github.com/weir-stream/weir/internal/bin"
@@ -25,14 +23,14 @@ type Summary struct {
 	Groups   keygroup.Range // from the first to the last group that has an entry; empty without entries
 }
 
-// Writer writes one data object. Entries come in ascending order of their key groups; inside a group their order is
-// kept, which is how the elements of a list stay in theirs.
+// Writer writes data objects, one after the other. Entries come in ascending order of their key groups; inside a group their
+// order is kept, which is how the elements of a list stay in theirs.
 //
-// Blocks are compressed on other goroutines, encodersMax at a time, and written by Add and Close in their order. A Writer that
-// is given up needs no Close: those goroutines end by themselves.
+// Blocks that are compressed are so on other goroutines, and written by Add and Close in their order; what is not compressed
+// needs none. A Writer that is given up needs no Close: those goroutines end by themselves.
 type Writer struct {
 	w      io.Writer
-	enc    *zstd.Encoder
+	form   Form
 	sum    Summary
 	err    error
 	open   *packing
@@ -40,7 +38,7 @@ type Writer struct {
 	free   []*packing
 	index  []byte
 	blocks uint64
-	delta  bool
+	plain  int      // blocks that are stored as they are before the next try to compress one
 	last   struct { // the record before; its bytes are copies
 		e     Entry
 		group keygroup.Group
@@ -48,40 +46,54 @@ type Writer struct {
 	}
 }
 
+// Form says how a data object is written.
+type Form struct {
+	// Delta lets entries be Removed: they are applied over those of the objects before.
+	Delta bool
+	// Compression is what is tried on blocks.
+	Compression Compression
+}
+
 // packing is a block on its way.
 type packing struct {
-	records     []byte
+	records     []byte // behind room for the head of the block
 	entries     int64
 	first, last keygroup.Group
-	packed      []byte        // with its head
+	packed      []byte        // with its head: compressed, or records
+	space       []byte        // for what is compressed
 	done        chan struct{} // gets a value when packed is ready; nil if nobody works on it
 }
 
-// encodersMax bounds the blocks that one Writer has compressed at a time.
-const encodersMax = 4
-
-// encoder is shared by all Writers: it holds a state for each core, of a megabyte.
-var encoder = sync.OnceValues(func() (*zstd.Encoder, error) {
-	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(runtime.GOMAXPROCS(0)), zstd.WithEncoderCRC(false))
-})
-
 // NewWriter starts a data object on w, which gets writes of about a block each. The caller checks what Close returns.
-func NewWriter(w io.Writer) *Writer { return newWriter(w, false) }
-
-// NewDeltaWriter starts a data object whose entries may be Removed, to be applied over the objects before it.
-func NewDeltaWriter(w io.Writer) *Writer { return newWriter(w, true) }
-
-func newWriter(w io.Writer, delta bool) *Writer {
-	enc, err := encoder()
-	s := &Writer{w: w, enc: enc, err: err, delta: delta, open: &packing{}}
-	version := uint32(1)
-	if delta {
-		version = 2
-	}
-	head := binary.LittleEndian.AppendUint32([]byte(magicHead), version)
-	s.write(append(head, 0, 0, 0, 0))
+func NewWriter(w io.Writer, f Form) *Writer {
+	s := &Writer{form: f}
+	s.Reset(w)
 	return s
 }
+
+// Reset starts another object of the same form on w, after Close.
+func (s *Writer) Reset(w io.Writer) {
+	s.w, s.err, s.sum, s.blocks, s.index, s.last.valid = w, nil, Summary{}, 0, s.index[:0], false
+	s.begin()
+	s.write(s.form.head())
+}
+
+// begin makes an empty block the open one.
+func (s *Writer) begin() {
+	s.last.valid = false
+	if n := len(s.free); n > 0 {
+		s.open, s.free = s.free[n-1], s.free[:n-1]
+	} else {
+		s.open = &packing{records: make([]byte, 0, blockHead+blockTarget+4<<10)}
+	}
+	p := s.open
+	*p = packing{records: p.records[:blockHead], space: p.space}
+}
+
+func (p *packing) size() int { return len(p.records) - blockHead }
+
+// Size is about how many bytes the object has so far, the open block uncompressed.
+func (s *Writer) Size() int64 { return s.sum.Size + int64(len(s.open.records)) }
 
 func (s *Writer) write(b []byte) {
 	if s.err != nil {
@@ -105,7 +117,7 @@ func (s *Writer) Add(e *Entry) error {
 	switch {
 	case s.sum.Entries > 0 && g < s.last.group:
 		s.err = errs.New(errs.CodeBug, errs.ClassBug, "snapshot", "an entry of key group %d after one of %d", g, s.last.group)
-	case e.Removed && (!s.delta || e.Value != nil):
+	case e.Removed && (!s.form.Delta || e.Value != nil):
 		s.err = errs.New(errs.CodeBug, errs.ClassBug, "snapshot", "a removed entry of state %d has a value, or is in an object that is no delta", e.State)
 	case e.size() > EntryBytesMax:
 		s.err = errs.New(errs.CodeLimit, errs.ClassFailJob, "snapshot",
@@ -118,14 +130,14 @@ func (s *Writer) Add(e *Entry) error {
 		s.sum.Groups.From = g
 	}
 	p := s.open
-	if len(p.records) == 0 {
+	if p.size() == 0 {
 		p.first = g
 	}
 	s.record(e, g)
 	p.last, s.sum.Groups.To = g, g+1
 	s.sum.Entries++
 	p.entries++
-	if len(p.records) >= blockTarget {
+	if p.size() >= blockTarget {
 		s.flush()
 	}
 	return s.err
@@ -178,37 +190,36 @@ func (s *Writer) record(e *Entry, g keygroup.Group) {
 	l.e.State, l.e.Hash, l.group, l.valid = e.State, e.Hash, g, true
 }
 
-// flush closes the open block and hands it to another goroutine. When enough blocks are on their way it writes the oldest.
+// flush closes the open block and writes it, or hands it to another goroutine to be compressed. When enough blocks are on their
+// way it writes the oldest.
 func (s *Writer) flush() {
 	p := s.open
-	p.done = make(chan struct{}, 1)
-	enc := s.enc
-	go func() { // ends when the block is compressed
-		p.pack(enc)
-		p.done <- struct{}{}
-	}()
+	if c := s.tries(); c == CompressNone {
+		p.pack(c)
+	} else {
+		p.done = make(chan struct{}, 1)
+		go func() { // ends when the block is compressed
+			p.pack(c)
+			p.done <- struct{}{}
+		}()
+	}
 	s.queue = append(s.queue, p)
-	s.last.valid = false
-	if len(s.queue) > encodersMax {
+	for len(s.queue) > 0 && (s.queue[0].done == nil || len(s.queue) > packersMost()) {
 		s.put()
 	}
-	s.open = &packing{}
-	if n := len(s.free); n > 0 {
-		s.open, s.free = s.free[n-1], s.free[:n-1]
-	}
+	s.begin()
 }
 
-// pack compresses the block, or leaves it as it is if that is not shorter.
-func (p *packing) pack(enc *zstd.Encoder) {
-	p.packed = append(p.packed[:0], make([]byte, blockHead)...)
-	p.packed = enc.EncodeAll(p.records, p.packed)
-	if len(p.packed)-blockHead >= len(p.records) {
-		p.packed = append(p.packed[:blockHead], p.records...)
+// packersMost bounds the blocks that one Writer has compressed at a time: half of the cores go on with the stream.
+func packersMost() int { return min(max(runtime.GOMAXPROCS(0)/2, 1), 4) }
+
+// tries returns how to store the next block.
+func (s *Writer) tries() Compression {
+	if s.plain > 0 {
+		s.plain--
+		return CompressNone
 	}
-	le := binary.LittleEndian
-	le.PutUint32(p.packed[0:], uint32(len(p.packed)-blockHead))
-	le.PutUint32(p.packed[4:], uint32(len(p.records)))
-	le.PutUint32(p.packed[8:], blockSum(p.packed))
+	return s.form.Compression
 }
 
 // put writes the oldest block of the queue.
@@ -217,15 +228,18 @@ func (s *Writer) put() {
 	s.queue = s.queue[:copy(s.queue, s.queue[1:])]
 	if p.done != nil {
 		<-p.done
+		if len(p.packed) > len(p.records)-p.size()/paysPart {
+			s.plain = plainBlocks
+		}
 	}
-	for _, v := range []uint64{uint64(len(p.packed)), uint64(len(p.records)), uint64(p.entries), uint64(p.first), uint64(p.last)} {
+	for _, v := range []uint64{uint64(len(p.packed)), uint64(p.size()), uint64(p.entries), uint64(p.first), uint64(p.last)} {
 		s.index = bin.AppendUvarint(s.index, v)
 	}
 	s.blocks++
-	s.sum.RawBytes += int64(len(p.records))
+	s.sum.RawBytes += int64(p.size())
 	s.write(p.packed)
 	if cap(p.records) <= 4*blockTarget { // not after one huge entry
-		s.free = append(s.free, &packing{records: p.records[:0], packed: p.packed[:0]})
+		s.free = append(s.free, p)
 	}
 }
 
@@ -236,9 +250,9 @@ func blockSum(b []byte) uint32 {
 
 // Close writes the index and returns the summary. It does not close the io.Writer. Nothing may be added afterwards.
 func (s *Writer) Close() (Summary, error) {
-	if len(s.open.records) > 0 && s.err == nil {
+	if s.open.size() > 0 && s.err == nil {
 		if len(s.queue) == 0 {
-			s.open.pack(s.enc) // a small object is not worth a goroutine
+			s.open.pack(s.tries()) // a small object is not worth a goroutine
 			s.queue = append(s.queue, s.open)
 		} else {
 			s.flush()

@@ -61,7 +61,7 @@ func TestDeltaIsSmall(t *testing.T) {
 	for i := range parts {
 		parts[i].State.ID = uint32(i + 1)
 	}
-	delta, err := transfer.SaveChanges(&out, parts, since, keygroup.All())
+	delta, err := transfer.SaveChanges(&out, parts, since, keygroup.All(), transfer.Options{})
 	must(t, err)
 	t.Logf("whole: %d entries, %d bytes; delta: %d entries, %d bytes (%.1f %%)", whole.Entries, whole.Size, delta.Entries, delta.Size,
 		100*float64(delta.Size)/float64(whole.Size))

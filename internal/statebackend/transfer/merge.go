@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"io"
 	"iter"
 
 	"github.com/weir-stream/weir/internal/keygroup"
@@ -16,11 +17,38 @@ type feed struct {
 	each  func(f visitEntry) error
 }
 
+// objects writes entries to one data object after the other.
+type objects struct {
+	w    *snapshot.Writer
+	opt  *Options
+	last uint64 // the hash of the entry before
+}
+
+func newObjects(w io.Writer, delta bool, opt *Options) *objects {
+	return &objects{w: snapshot.NewWriter(w, snapshot.Form{Delta: delta, Compression: opt.Compression}), opt: opt}
+}
+
+func (o *objects) add(e *snapshot.Entry) error {
+	if o.opt.Next != nil && o.w.Size() >= o.opt.ObjectBytes && (e.Hash != o.last || o.w.Size() >= 4*o.opt.ObjectBytes) {
+		sum, err := o.w.Close()
+		if err != nil {
+			return err
+		}
+		to, err := o.opt.Next(sum)
+		if err != nil {
+			return err
+		}
+		o.w.Reset(to)
+	}
+	o.last = e.Hash
+	return o.w.Add(e)
+}
+
 // merge writes the entries of all feeds group by group, and inside a group feed by feed.
 //
 // Each feed runs in a coroutine that writes its entries itself, as long as their groups are not above its turn; nothing is
 // copied on the way. Then it waits, with the entry in its hands, until the others have come to that group.
-func merge(out *snapshot.Writer, feeds []feed) (snapshot.Summary, error) {
+func merge(out *objects, feeds []feed) (snapshot.Summary, error) {
 	var failed error
 	turns := make([]*turn, 0, len(feeds))
 	defer func() {
@@ -41,7 +69,7 @@ func merge(out *snapshot.Writer, feeds []feed) (snapshot.Summary, error) {
 					return false
 				}
 				e.State = feeds[i].state
-				failed = out.Add(e)
+				failed = out.add(e)
 				return failed == nil
 			})
 			if failed == nil && !stopped {
@@ -61,7 +89,7 @@ func merge(out *snapshot.Writer, feeds []feed) (snapshot.Summary, error) {
 	if failed != nil {
 		return snapshot.Summary{}, failed
 	}
-	return out.Close()
+	return out.w.Close()
 }
 
 // turn is where a feed waits.

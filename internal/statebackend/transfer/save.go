@@ -18,9 +18,16 @@ type Options struct {
 	Drain bool
 	// Budget replaces DefaultBudget.
 	Budget int
+	// Compression is what is tried on the blocks of objects.
+	Compression snapshot.Compression
+	// Next, if it is set, lets several objects be written: it takes the summary of one that has ObjectBytes, and returns where the
+	// next one goes. An entry of another key begins it, or any one once an object has four times as much.
+	Next        func(snapshot.Summary) (io.Writer, error)
+	ObjectBytes int64
 }
 
-// SaveParts writes what the parts held to w as one data object, all at once if they are ordered. One that is not is visited
+// SaveParts writes what the parts held to w as one data object, or several, all at once if they are ordered. It returns the summary
+// of the last one. One that is not is visited
 // once to add up the bytes of its groups, and once more for every run of groups that has at most its share of the budget (or
 // is one group), to sort that in memory.
 func SaveParts(w io.Writer, parts []statebackend.Part, groups keygroup.Range, opt Options) (snapshot.Summary, error) {
@@ -47,7 +54,7 @@ func SaveParts(w io.Writer, parts []statebackend.Part, groups keygroup.Range, op
 		}
 		feeds[i] = feed{state: p.State.ID, each: each}
 	}
-	return merge(snapshot.NewWriter(w), feeds)
+	return merge(newObjects(w, false, &opt), feeds)
 }
 
 // visitOf makes entries of units. The entry is the same for all.
@@ -61,7 +68,7 @@ func visitOf(f visitEntry) statebackend.Visit {
 
 // SaveChanges writes what has changed in the parts since the cuts that since has the marks of, by the names of the states, as a
 // delta. Every part must be Changing and know that.
-func SaveChanges(w io.Writer, parts []statebackend.Part, since map[string]uint64, groups keygroup.Range) (snapshot.Summary, error) {
+func SaveChanges(w io.Writer, parts []statebackend.Part, since map[string]uint64, groups keygroup.Range, opt Options) (snapshot.Summary, error) {
 	feeds := make([]feed, len(parts))
 	for i, p := range parts {
 		each := func(f visitEntry) error {
@@ -81,5 +88,5 @@ func SaveChanges(w io.Writer, parts []statebackend.Part, since map[string]uint64
 		}
 		feeds[i] = feed{state: p.State.ID, each: each}
 	}
-	return merge(snapshot.NewDeltaWriter(w), feeds)
+	return merge(newObjects(w, true, &opt), feeds)
 }

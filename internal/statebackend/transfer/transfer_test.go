@@ -278,7 +278,7 @@ func TestLoadRefuses(t *testing.T) {
 		e := good
 		change(&e)
 		var b bytes.Buffer
-		w := snapshot.NewWriter(&b)
+		w := snapshot.NewWriter(&b, snapshot.Form{})
 		must(t, w.Add(&e))
 		sum, err := w.Close()
 		must(t, err)

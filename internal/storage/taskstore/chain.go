@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// chainMost bounds the objects of a chain: each is read at a restore.
-	chainMost = 12
+	// chainMost bounds the deltas of a chain: each is read at a restore.
+	chainMost = 11
 	// rewriteAt: a chain is written anew when its deltas have this part of the base's bytes.
 	rewriteNum, rewriteDen = 1, 2
 )
@@ -28,6 +28,7 @@ type link struct {
 	objects []snapshot.Object
 	marks   map[string]uint64 // of the cut, by state; nil if a state has none
 	states  int
+	deltas  int // epochs that have written changes over the base
 	cuts    []statebackend.Changing
 }
 
@@ -50,6 +51,7 @@ type plan struct {
 	since   map[string]uint64 // the marks of the cut that base has
 	marks   map[string]uint64 // of this cut
 	nothing bool              // has changed since
+	deltas  int               // in base
 	cuts    []statebackend.Changing
 }
 
@@ -88,11 +90,11 @@ func (t *Task) plan(i int, parts []statebackend.Part, full bool) plan {
 		same = same && before == mark
 	}
 	if same {
-		p.base, p.since, p.nothing = last.objects, last.marks, true
+		p.base, p.since, p.deltas, p.nothing = last.objects, last.marks, last.deltas, true
 		return p
 	}
 	if len(last.objects) > 0 && changesKnown(parts, last.marks) {
-		p.base, p.since = last.objects, last.marks
+		p.base, p.since, p.deltas = last.objects, last.marks, last.deltas+1
 	}
 	return p
 }
@@ -106,7 +108,7 @@ func (l *link) tooLong() bool {
 			base += o.Size
 		}
 	}
-	return len(l.objects) >= chainMost || deltas*rewriteDen > base*rewriteNum
+	return l.deltas >= chainMost || deltas*rewriteDen > base*rewriteNum
 }
 
 // changesKnown reports whether every state can say what has changed.

@@ -170,11 +170,13 @@ type job struct {
 	p      int
 	tables []*table
 	incr   bool
-	gen    ids.Generation
-	up     *taskstore.Uploader
-	tasks  []*taskstore.Task
-	clock  clock.Clock
-	extra  func(s *task.Snapshot, subtask int)
+	// objectBytes is how large an object of keyed state becomes; 0 is the default.
+	objectBytes int64
+	gen         ids.Generation
+	up          *taskstore.Uploader
+	tasks       []*taskstore.Task
+	clock       clock.Clock
+	extra       func(s *task.Snapshot, subtask int)
 }
 
 func newJob(t testing.TB, store objstore.Store, p int, incremental bool) *job {
@@ -196,7 +198,7 @@ func (j *job) deploy(p int) {
 	j.gen++
 	j.p, j.tasks = p, nil
 	j.up = taskstore.NewUploader(taskstore.Config{Store: j.store, Places: j.places, Clock: j.clock, JobName: "job", Term: j.master.Term(),
-		Generation: j.gen, Incremental: j.incr})
+		Generation: j.gen, Incremental: j.incr, Compression: snapshot.Compression(j.gen % 3), ObjectBytes: j.objectBytes})
 	for i := range p {
 		j.tasks = append(j.tasks, j.up.Task(ids.TaskID{Vertex: 1, Subtask: int32(i)}, p, []string{"op"}))
 	}
@@ -336,6 +338,10 @@ func (j *job) change(r *rand.Rand, n int) {
 func TestCheckpointsRestore(t *testing.T) {
 	seeds.Run(t, 8, func(t *testing.T, r *rand.Rand) {
 		j := newJob(t, memory.New(), 1+r.IntN(4), r.IntN(4) > 0)
+		if r.IntN(2) == 0 {
+			j.objectBytes = 100 + r.Int64N(3000)
+			j.deploy(j.p)
+		}
 		defer func() { j.up.Close() }()
 		epoch, last, failed := ids.Epoch(0), ids.Epoch(0), ids.Epoch(0)
 		for range 12 {
@@ -516,40 +522,50 @@ func TestFaults(t *testing.T) {
 		"lost for ever":    {objstore.LostAnswer, 1 << 30, objstore.CodeUnavailable},
 		"nothing is wrong": {nil, 0, ""},
 	} {
-		t.Run(what, func(t *testing.T) {
-			t.Parallel()
-			left, on := c.times, false
-			var mu sync.Mutex
-			inner := memory.New()
-			store := objstore.NewFaulty(inner, func(op objstore.Op) objstore.Fault {
-				mu.Lock()
-				defer mu.Unlock()
-				if !on || left == 0 || op.Kind != objstore.OpPut {
-					return objstore.Fault{}
+		for _, objectBytes := range []int64{0, 2000} {
+			t.Run(fmt.Sprint(what, objectBytes), func(t *testing.T) {
+				t.Parallel()
+				left, on := c.times, false
+				var mu sync.Mutex
+				inner := memory.New()
+				store := objstore.NewFaulty(inner, func(op objstore.Op) objstore.Fault {
+					mu.Lock()
+					defer mu.Unlock()
+					if !on || left == 0 || op.Kind != objstore.OpPut {
+						return objstore.Fault{}
+					}
+					left--
+					return c.fault()
+				})
+				j := newJob(t, store, 1, true)
+				if j.objectBytes = objectBytes; objectBytes > 0 {
+					j.deploy(1)
 				}
-				left--
-				return c.fault()
+				defer func() { j.up.Close() }()
+				j.change(rand.New(rand.NewPCG(1, 1)), 500)
+				on = true
+				d, _, err := j.snapshots(1, event.PurposeCheckpoint)()
+				if errs.CodeOf(err) != c.want {
+					t.Fatalf("got %v, want %s", err, c.want)
+				}
+				if err != nil {
+					for info := range inner.List(ctx, "job/data/") {
+						t.Errorf("%s is left over", info.Name)
+					}
+					return
+				}
+				_, err = j.master.WriteManifest(ctx, d)
+				must(t, err)
+				if got, want := j.restored(j.ref(1), 2), j.contents(); got != want {
+					t.Error("not what was cut")
+				}
+				s, err := storage.Load(ctx, j.store, nil, j.ref(1))
+				must(t, err)
+				if n := len(s.Objects); (n > 3) != (objectBytes > 0) {
+					t.Errorf("%d objects", n)
+				}
 			})
-			j := newJob(t, store, 1, true)
-			defer func() { j.up.Close() }()
-			j.change(rand.New(rand.NewPCG(1, 1)), 500)
-			on = true
-			d, _, err := j.snapshots(1, event.PurposeCheckpoint)()
-			if errs.CodeOf(err) != c.want {
-				t.Fatalf("got %v, want %s", err, c.want)
-			}
-			if err != nil {
-				for info := range inner.List(ctx, "job/data/") {
-					t.Errorf("%s is left over", info.Name)
-				}
-				return
-			}
-			_, err = j.master.WriteManifest(ctx, d)
-			must(t, err)
-			if got, want := j.restored(j.ref(1), 2), j.contents(); got != want {
-				t.Error("not what was cut")
-			}
-		})
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/weir-stream/weir/internal/ids"
 	"github.com/weir-stream/weir/internal/keygroup"
 	"github.com/weir-stream/weir/internal/objstore"
+	"github.com/weir-stream/weir/internal/snapshot"
 	"github.com/weir-stream/weir/internal/statebackend"
 	"github.com/weir-stream/weir/internal/storage"
 	"github.com/weir-stream/weir/internal/task"
@@ -18,6 +19,7 @@ import (
 
 const (
 	uploadsDefault = 2
+	objectDefault  = 16 << 20
 	// epochsMax bounds the epochs that a task remembers without hearing of their fate.
 	epochsMax = 64
 	// triesMost bounds how often an object is written before the task declines.
@@ -39,6 +41,10 @@ type Config struct {
 	Uploads int
 	// Incremental lists objects again in which nothing has changed, and writes only what has.
 	Incremental bool
+	// Compression is what is tried on keyed state.
+	Compression snapshot.Compression
+	// ObjectBytes is from which size on keyed state goes on in another object; 0 is 16 MiB. Each upload holds two in memory.
+	ObjectBytes int64
 	// Tell takes what should be in the log; it must not block. nil tells nobody.
 	Tell func(text string, err error)
 }
@@ -66,6 +72,9 @@ type target struct {
 func NewUploader(cfg Config) *Uploader {
 	if cfg.Uploads <= 0 {
 		cfg.Uploads = uploadsDefault
+	}
+	if cfg.ObjectBytes <= 0 {
+		cfg.ObjectBytes = objectDefault
 	}
 	if cfg.Tell == nil {
 		cfg.Tell = func(string, error) {}

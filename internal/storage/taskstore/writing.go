@@ -8,12 +8,10 @@ import (
 
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/ids"
-	"github.com/weir-stream/weir/internal/keygroup"
 	"github.com/weir-stream/weir/internal/objstore"
 	"github.com/weir-stream/weir/internal/planted"
 	"github.com/weir-stream/weir/internal/snapshot"
 	"github.com/weir-stream/weir/internal/statebackend"
-	"github.com/weir-stream/weir/internal/statebackend/transfer"
 	"github.com/weir-stream/weir/internal/storage"
 	"github.com/weir-stream/weir/internal/task"
 )
@@ -21,7 +19,7 @@ import (
 const (
 	// blobInline is what a blob may have to lie in the manifest itself.
 	blobInline = 4 << 10
-	// smallObject is written from memory, so that one without entries is not written at all.
+	// smallObject is written from memory, without another goroutine.
 	smallObject = 1 << 20
 )
 
@@ -93,28 +91,14 @@ func (w *writing) keyed(i int, parts []statebackend.Part) ([]snapshot.Object, er
 	plan := w.t.plan(i, parts, w.place.full)
 	objects := slices.Clone(plan.base)
 	if !plan.nothing {
-		var sum snapshot.Summary
-		name, err := w.object(func(to io.Writer) (err error) {
-			if plan.base != nil {
-				sum, err = transfer.SaveChanges(to, parts, plan.since, w.t.groups)
-			} else {
-				sum, err = writeWhole(to, parts, w.t.groups)
-			}
-			return err
-		}, func() bool { return sum.Entries == 0 })
+		fresh, err := w.written(parts, &plan)
 		if err != nil {
 			return nil, err
 		}
-		if name != "" {
-			o := snapshot.Object{Name: name, Size: sum.Size, CRC: sum.CRC, From: sum.Groups.From, To: sum.Groups.To, Entries: sum.Entries, RawBytes: sum.RawBytes}
-			if plan.base != nil {
-				o.Kind = snapshot.ObjectDelta
-			}
-			objects = append(objects, o)
-		}
+		objects = append(objects, fresh...)
 	}
 	if !w.place.full {
-		w.up.chains[i] = link{objects: objects, marks: plan.marks, states: len(parts), cuts: plan.cuts, written: true}
+		w.up.chains[i] = link{objects: objects, marks: plan.marks, states: len(parts), deltas: plan.deltas, cuts: plan.cuts, written: true}
 	}
 	return objects, nil
 }
@@ -133,7 +117,7 @@ func (w *writing) blobs(blobs []snapshot.Blob, out *storage.OpPart) error {
 	if large == nil {
 		return nil
 	}
-	name, err := w.object(func(to io.Writer) error { _, err := to.Write(large); return err }, nil)
+	name, err := w.object(func(to io.Writer) error { _, err := to.Write(large); return err })
 	if err != nil {
 		return err
 	}
@@ -169,7 +153,7 @@ func (w *writing) rows(part *storage.Part) error {
 		}
 		sum, err = out.Close()
 		return err
-	}, nil)
+	})
 	if err != nil {
 		return err
 	}
@@ -180,44 +164,44 @@ func (w *writing) rows(part *storage.Part) error {
 	return nil
 }
 
-// object writes one object with what fill writes, which is called again for each try, and returns its name. If empty says so
-// after a small fill, nothing is written, and the name is "".
-func (w *writing) object(fill func(io.Writer) error, empty func() bool) (string, error) {
+// object writes one object with what fill writes, which is called again for each try, and returns its name.
+func (w *writing) object(fill func(io.Writer) error) (string, error) {
 	name := w.name()
-	full := w.place.prefix + name
+	return name, w.store(w.place.prefix+name, func(full string) error {
+		n, err := w.try(full, fill)
+		w.out.Written += n
+		return err
+	})
+}
+
+// store has an object written, again if the store is not there for a moment.
+func (w *writing) store(full string, try func(full string) error) error {
 	w.up.written = append(w.up.written, full) // also if the answer is lost
-	for wait, try := retryFirst, 1; ; wait, try = 2*wait, try+1 {
-		n, err := w.try(full, fill, empty)
-		if err != nil && planted.Is(planted.ManifestBeforeData) {
-			return name, nil
+	return w.retry(full, try)
+}
+
+func (w *writing) retry(full string, try func(full string) error) error {
+	for wait, n := retryFirst, 1; ; wait, n = 2*wait, n+1 {
+		err := try(full)
+		if err == nil || planted.Is(planted.ManifestBeforeData) {
+			return nil
 		}
-		if err == nil {
-			w.out.Written += n
-			if n == 0 {
-				w.up.written = w.up.written[:len(w.up.written)-1]
-				return "", nil
-			}
-			return name, nil
-		}
-		if errs.ClassOf(err) != errs.ClassRetry || try == triesMost || w.ctx.Err() != nil {
-			return "", errs.Wrap(err, "", 0, "checkpoint", "writing the object %s", full)
+		if errs.ClassOf(err) != errs.ClassRetry || n == triesMost || w.ctx.Err() != nil {
+			return errs.Wrap(err, "", 0, "checkpoint", "writing the object %s", full)
 		}
 		if err := w.t.u.cfg.Clock.Sleep(w.ctx, wait); err != nil {
-			return "", err
+			return err
 		}
 	}
 }
 
 // try writes an object once, and returns its size: what is small from memory, what is larger while it is made.
-func (w *writing) try(name string, fill func(io.Writer) error, empty func() bool) (int64, error) {
+func (w *writing) try(name string, fill func(io.Writer) error) (int64, error) {
 	out := &spill{begin: func(r io.Reader) (objstore.Written, error) {
 		return w.place.store.Put(w.ctx, name, objstore.Content{Reader: r, Size: -1})
 	}}
 	if err := fill(out); err != nil {
 		return 0, out.fail(err)
-	}
-	if !out.begun() && empty != nil && empty() {
-		return 0, nil
 	}
 	if out.begun() {
 		got, err := out.finish()
@@ -275,9 +259,4 @@ func (s *spill) fail(err error) error {
 		return s.err
 	}
 	return err
-}
-
-// writeWhole writes everything that the parts hold.
-func writeWhole(to io.Writer, parts []statebackend.Part, groups keygroup.Range) (snapshot.Summary, error) {
-	return transfer.SaveParts(to, parts, groups, transfer.Options{})
 }
