@@ -51,7 +51,7 @@ type BinaryLit struct {
 // DateTimeKind is the kind of a date or time literal.
 type DateTimeKind uint8
 
-// The kinds of date and time literals. DateTimeLit takes DATETIME for TIMESTAMP.
+// The kinds of date and time literals. DATETIME is TimestampKind.
 const (
 	DateKind DateTimeKind = iota
 	TimeKind
@@ -129,17 +129,19 @@ type UnitArg struct {
 	Name string
 }
 
-// UnaryOp is an operator before or behind one operand.
+// UnaryOp is an operator before one operand.
 type UnaryOp uint8
 
-// The unary operators.
+// The unary operators. Final and Running are those of MATCH_RECOGNIZE.
 const (
 	Not UnaryOp = iota
 	Neg
 	Plus
+	Final
+	Running
 )
 
-// Unary is NOT x, -x or +x.
+// Unary is NOT x, -x, +x, FINAL x or RUNNING x.
 type Unary struct {
 	Pos
 	Op UnaryOp
@@ -365,13 +367,14 @@ type NamedArg struct {
 // DefaultArg is DEFAULT in place of an argument or of a value to insert.
 type DefaultArg struct{ Pos }
 
-// TableArg is a table as an argument: TABLE name or a query in parentheses, with what goes into one partition.
+// TableArg is a table as an argument: TABLE name or a query, with the columns that make a partition and its order. A query
+// in parentheses with neither is a *Subquery instead.
 type TableArg struct {
 	Pos
 	// Name or Query is set.
 	Name        *ObjectName
 	Query       Query
-	PartitionBy []Expr
+	PartitionBy []*Ident
 	OrderBy     []*OrderItem
 }
 
@@ -384,7 +387,7 @@ type ModelArg struct {
 // Descriptor is DESCRIPTOR(columns) as an argument.
 type Descriptor struct {
 	Pos
-	Columns []*Ident
+	Columns []*ObjectName
 }
 
 // Index is x[i].
@@ -400,18 +403,12 @@ type Field struct {
 	Name *Ident
 }
 
-// RowCtor is ROW(a, b) or (a, b).
+// RowCtor is ROW(a, b), (a, b) or PERIOD (a, b).
 type RowCtor struct {
 	Pos
 	// Explicit says ROW.
 	Explicit bool
 	Items    []Expr
-}
-
-// Period is PERIOD (start, end).
-type Period struct {
-	Pos
-	Start, End Expr
 }
 
 // ArrayCtor is ARRAY[...] or ARRAY(query).
@@ -586,7 +583,6 @@ func (*Descriptor) expr()    {}
 func (*Index) expr()         {}
 func (*Field) expr()         {}
 func (*RowCtor) expr()       {}
-func (*Period) expr()        {}
 func (*ArrayCtor) expr()     {}
 func (*MapCtor) expr()       {}
 func (*MultisetCtor) expr()  {}

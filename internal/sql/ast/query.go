@@ -100,26 +100,13 @@ const (
 	FrameRange
 )
 
-// FrameExclusion is EXCLUDE ... of a frame.
-type FrameExclusion uint8
-
-// What a frame leaves out.
-const (
-	ExcludeUnspecified FrameExclusion = iota
-	ExcludeNoOthers
-	ExcludeCurrentRow
-	ExcludeGroup
-	ExcludeTies
-)
-
 // Frame is ROWS or RANGE [BETWEEN] ...
 type Frame struct {
 	Pos
 	Unit  FrameUnit
 	Start *FrameBound
 	// End is nil without BETWEEN; it is then the current row.
-	End     *FrameBound
-	Exclude FrameExclusion
+	End *FrameBound
 }
 
 // BoundKind is a kind of frame bound.

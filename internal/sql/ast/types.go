@@ -26,7 +26,6 @@ const (
 	TypeTime
 	TypeTimestamp
 	TypeTimestampLTZ
-	TypeTimestampTZ
 	TypeInterval
 	TypeArray
 	TypeMultiset
@@ -36,7 +35,6 @@ const (
 	TypeRaw
 	TypeVariant
 	TypeBitmap
-	TypeNull
 	// TypeNamed is a type by a name that the language does not know.
 	TypeNamed
 )
