@@ -90,6 +90,12 @@ var (
 	RestartExpReset      = Duration("restart-strategy.exponential-delay.reset-backoff-threshold", time.Hour, "After so long without a failure the time begins anew.")
 	RestartExpJitter     = Float("restart-strategy.exponential-delay.jitter-factor", 0.1, "The part of the time that is added or taken off at random.")
 	RestartExpAttempts   = Int("restart-strategy.exponential-delay.attempts-before-reset-backoff", -1, "Restarts without a reset before the job fails; -1 is any number.")
+
+	// RestartSameAttempts and RestartSameDuration are Weir's own: Flink's exponential delay restarts a job without end.
+	RestartSameAttempts = Int("restart-strategy.repeated-failure.attempts", 10,
+		"Restarts of a job that fails in the same way and completes no checkpoint in between, with any strategy, before it ends with an error. 0 is any number. A record that a function fails on ends the job sooner.")
+	RestartSameDuration = Duration("restart-strategy.repeated-failure.duration", 10*time.Minute,
+		"For how long that must have gone on as well, if what fails may lie outside of the program and come back. A panic and a process that exits by itself do not wait for it.")
 )
 
 // fault lists the options of this file.
@@ -98,5 +104,6 @@ func fault() []Any {
 		CheckpointTolerable, CheckpointRetained, CheckpointRetention, CheckpointIncremental, CheckpointCompression, CheckpointUnaligned, CheckpointAlignedTimeout,
 		CheckpointAfterFinish, StateBackend, StateLocalDir, StateCache, RestorePath, RestoreIgnoreUnclaimed, RestoreMode, RestartStrategy,
 		RestartFixedAttempts, RestartFixedDelay, RestartRateMax, RestartRateInterval, RestartRateDelay, RestartExpInitial, RestartExpMax,
-		RestartExpMultiplier, RestartExpReset, RestartExpJitter, RestartExpAttempts}
+		RestartExpMultiplier, RestartExpReset, RestartExpJitter, RestartExpAttempts,
+		RestartSameAttempts, RestartSameDuration}
 }

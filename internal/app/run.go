@@ -156,8 +156,12 @@ func (r *jobRun) start(secret []byte, kill func(ids.WorkerID, string), replace f
 	r.job.Secret = secret
 	mc := jobmanager.Config{Clock: r.world.Clock, Log: r.world.Log, Events: r.world.Events, Enumerators: r.finds, Describe: r.finds.describing(r.world.FS), Sides: sides{r.plan},
 		HeartbeatTimeout: conf.Get(config.HeartbeatTimeout), Processes: kill != nil, Kill: kill, Replace: replace}
-	strategy, err := restart.New(conf, conf.Get(config.CheckpointInterval) > 0, r.jitter())
+	taken := conf.Get(config.CheckpointInterval) > 0
+	strategy, err := restart.New(conf, taken, r.jitter())
 	if err != nil {
+		return err
+	}
+	if mc.Stalls, err = restart.NewStalls(conf, taken); err != nil {
 		return err
 	}
 	if strategy.Restarts() {

@@ -71,6 +71,13 @@ func (f *figures) checkpoint(change func(*CheckpointFigures)) {
 	change(&f.mu.checkpoints)
 }
 
+// lastComplete is the newest checkpoint that this run has completed.
+func (f *figures) lastComplete() ids.Epoch {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.mu.checkpoints.Last.Epoch
+}
+
 // restart counts a restart and returns its number.
 func (f *figures) restart(now time.Time) (n int64) {
 	f.checkpoint(func(c *CheckpointFigures) {

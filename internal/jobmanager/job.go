@@ -131,6 +131,8 @@ type Config struct {
 	Checkpoints *CheckpointConfig
 	// Restart decides what happens after a failure. Nil fails the job.
 	Restart restart.Strategy
+	// Stalls ends what the strategy would restart without use.
+	Stalls restart.Stalls
 	// Replace starts another process in the place of a worker's that has ended. It must not block. Its errors come as the exit
 	// of the worker. nil if workers cannot be replaced: then a job that has lost one fails.
 	Replace func(worker ids.WorkerID)

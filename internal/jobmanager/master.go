@@ -82,7 +82,8 @@ func New(job Job, cfg Config) *Master {
 	for _, w := range job.Workers {
 		m.expected[w] = false
 	}
-	m.repeats.Where = m.whereRead
+	m.repeats.Where, m.stalls = m.whereRead, cfg.Stalls
+	m.stalls.Where = m.whereRead
 	m.life, m.kill = context.WithCancel(context.Background())
 	if cfg.Checkpoints != nil {
 		m.ckpt = newCheckpoints(m)

@@ -18,6 +18,7 @@ import (
 // restarts is what the master knows of the generation that is to come. It belongs to the goroutine of Run.
 type restarts struct {
 	repeats  restart.Repeats
+	stalls   restart.Stalls
 	delay    clock.Timer // nil if it has passed
 	from     Restored    // what the present generation started from
 	next     Restored    // what the next one starts from, if that is known
@@ -40,6 +41,10 @@ func (m *Master) nextGeneration() ids.Generation {
 // askRestart answers the machine: all tasks have ended because of cause.
 func (m *Master) askRestart(cause *errs.Error) {
 	if e := m.repeats.Failed(cause, m.from.Epoch); e != nil {
+		m.step(jobfsm.Decided{Cause: e})
+		return
+	}
+	if e := m.stalls.Failed(cause, m.from.Epoch, m.figures.lastComplete(), m.cfg.Clock.Since(m.began)); e != nil {
 		m.step(jobfsm.Decided{Cause: e})
 		return
 	}

@@ -11,5 +11,5 @@
 // once for each restart, so there is nothing to merge.
 //
 // Repeats is beside the strategies: it recognizes a job that fails on the same record again and again, which none of the
-// strategies would ever give up.
+// strategies would ever give up. Stalls is the wider net: whatever fails in the same way without a checkpoint in between.
 package restart
