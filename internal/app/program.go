@@ -1,8 +1,10 @@
 package app
 
 import (
+	"errors"
 	"io"
 	"log/slog"
+	"strings"
 
 	"github.com/weir-stream/weir/config"
 	"github.com/weir-stream/weir/connector"
@@ -67,6 +69,9 @@ func NewPlan(p Program) (*Plan, error) {
 	if err := checkHeartbeat(p.Config); err != nil {
 		return nil, err
 	}
+	if err := checkPlaces(p.Config); err != nil {
+		return nil, err
+	}
 	opt := graphOptions(p.Config)
 	problems := graph.Check(p.Graph, opt)
 	if err := problems.Err(); err != nil {
@@ -87,6 +92,22 @@ func checkHeartbeat(c *config.Config) error {
 	}
 	return errs.New(errs.CodeConfigInvalid, errs.ClassUser, config.HeartbeatTimeout.Key(),
 		"it is %v, and heartbeat.interval is %v: the interval must be above zero and the timeout several times as long", timeout, every)
+}
+
+// checkPlaces refuses places of checkpoints that are named and empty, as an unset variable of a shell makes them: the job would keep
+// its checkpoints in memory, or begin from nothing, and nobody would notice before they are needed.
+func checkPlaces(c *config.Config) error {
+	var bad []error
+	for _, o := range []config.Option[string]{config.CheckpointDir, config.SavepointDir, config.RestorePath} {
+		if c.IsSet(o) && strings.TrimSpace(c.Get(o)) == "" {
+			bad = append(bad, errs.New(errs.CodeConfigInvalid, errs.ClassUser, o.Key(), "it is set and names nothing; name a path, or leave it out"))
+		}
+	}
+	if c.Get(config.RestoreMode) == "CLAIM" && c.Get(config.RestorePath) == "" {
+		bad = append(bad, errs.New(errs.CodeConfigInvalid, errs.ClassUser, config.RestoreMode.Key(), "it is CLAIM, and no savepoint is named that the job could own: name one with %s (or --restore), or leave it out",
+			config.RestorePath.Key()))
+	}
+	return errors.Join(bad...)
 }
 
 func graphOptions(c *config.Config) graph.Options {

@@ -163,10 +163,13 @@ func TestExitCodes(t *testing.T) {
 			return prog, used, err
 		}, []string{"--workers", "2"}, 2, "", "leave --workers out"},
 		"checkpoints of workers without a directory": {build(1, same), []string{"--workers", "2", "--checkpoint-interval", "1 s"}, 1, "", "--checkpoint-dir"},
-		"explain":          {build(1, same), []string{"--explain"}, 0, "ones", ""},
-		"explain as JSON":  {build(1, same), []string{"--explain=json"}, 0, `"nodes"`, ""},
-		"a job that ends":  {build(1000, same), nil, 0, "", "prog: 1,000 rows read in "},
-		"a job that fails": {build(1000, func(v int64) int64 { panic("no such number") }), nil, 1, "", "panic: no such number"},
+		"a directory of an unset variable":           {build(1, same), []string{"--checkpoint-dir", ""}, 2, "", "execution.checkpointing.dir: it is set and names nothing"},
+		"a restore from an unset variable":           {build(1, same), []string{"--restore="}, 2, "", "execution.state-recovery.path: it is set and names nothing"},
+		"nothing to claim":                           {build(1, same), []string{"-D", "execution.state-recovery.claim-mode=CLAIM"}, 2, "", "no savepoint is named that the job could own"},
+		"explain":                                    {build(1, same), []string{"--explain"}, 0, "ones", ""},
+		"explain as JSON":                            {build(1, same), []string{"--explain=json"}, 0, `"nodes"`, ""},
+		"a job that ends":                            {build(1000, same), nil, 0, "", "prog: 1,000 rows read in "},
+		"a job that fails":                           {build(1000, func(v int64) int64 { panic("no such number") }), nil, 1, "", "panic: no such number"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := call(c.b, c.args...)
@@ -177,14 +180,16 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// The cause of a failure is printed once, and first.
+// The cause of a failure is printed once, behind its stack and before the figures.
 func TestFailureIsPrintedOnce(t *testing.T) {
 	_, _, stderr := call(build(1000, func(int64) int64 { panic("no such number") }), "-p", "3")
 	if n := strings.Count(stderr, "no such number"); n != 1 {
 		t.Errorf("the cause is printed %d times:\n%s", n, stderr)
 	}
-	if !strings.HasPrefix(stderr, "user.panic: f (") || strings.Index(stderr, "rows read in") < strings.Index(stderr, "no such number") {
-		t.Errorf("the cause does not come first:\n%s", stderr)
+	lines := strings.Split(strings.TrimSpace(stderr), "\n")
+	n := len(lines)
+	if n < 5 || lines[0] != "The stack of the panic:" || !strings.HasPrefix(lines[n-2], "user.panic: f (") || !strings.Contains(lines[n-1], "rows read in") {
+		t.Errorf("the cause does not come last, but for the figures:\n%s", stderr)
 	}
 }
 

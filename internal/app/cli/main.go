@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"runtime/pprof"
+	"strings"
 	"sync"
 	"time"
 
@@ -275,7 +276,12 @@ func logger(w io.Writer, conf *config.Config) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
 }
 
+// fail says why there is nothing more to come. What happened and what to do stand last: the stack of a panic goes before.
 func fail(w io.Writer, code int, err error) int {
-	fmt.Fprintln(w, err)
+	text := err.Error()
+	if first, stack, more := strings.Cut(text, "\n"); more && strings.Contains(stack, "\n\t") {
+		text = "The stack of the panic:\n" + strings.TrimRight(stack, "\n") + "\n" + first
+	}
+	fmt.Fprintln(w, text)
 	return code
 }
