@@ -220,6 +220,19 @@ func (k *kept) Forget(ctx context.Context, epoch ids.Epoch) error { return k.sto
 
 // Restore implements jobmanager.Checkpoints.
 func (k *kept) Restore(ctx context.Context, epoch ids.Epoch, g ids.Generation) (jobmanager.Restored, error) {
+	if err := k.store.Leads(ctx); err != nil {
+		return jobmanager.Restored{}, err
+	}
+	r, err := k.restore(ctx, epoch, g)
+	if err != nil { // another leader may have deleted it meanwhile
+		if lost := k.store.Leads(ctx); errs.CodeOf(lost) == errs.CodeFenced {
+			err = lost
+		}
+	}
+	return r, err
+}
+
+func (k *kept) restore(ctx context.Context, epoch ids.Epoch, g ids.Generation) (jobmanager.Restored, error) {
 	k.sweep = g
 	var ref storage.Ref
 	var err error

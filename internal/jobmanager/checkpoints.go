@@ -470,7 +470,11 @@ func (c *checkpoints) load(p checkpoint.RestorePoint) {
 			if turn != c.m.restores {
 				return // another has been asked for
 			}
-			if err != nil {
+			switch {
+			case errs.CodeOf(err) == errs.CodeFenced:
+				c.fenced()
+				return
+			case err != nil:
 				c.m.fail(storeError(err))
 				return
 			}

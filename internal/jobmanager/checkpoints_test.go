@@ -270,6 +270,7 @@ func TestMasterStoreFails(t *testing.T) {
 		{"another leader has reserved", "reserve", fenced, 1, "another process leads this job", "", "begin 1"},
 		{"an old manifest cannot be deleted", "forget", io, 0, "", "publish 3", ""},
 		{"another leader is met when an old one is deleted", "forget", fenced, 1, "another process leads this job", "", "end failed"},
+		{"another leader is met when the job is restored", "restore", fenced, 3, "another process leads this job", "", "end failed"},
 		{"an epoch cannot begin", "begin", io, 1, "", "restore 0 2", ""},
 		{"what is restored cannot be read at first", "restore", io, 1, "", "end finished", ""},
 	} {

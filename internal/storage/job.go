@@ -192,6 +192,9 @@ func (j *Job) record(l leader) []byte {
 	return append(b, '\n')
 }
 
+// Leads returns an error of errs.CodeFenced if another master leads the job: then what is missing here was deleted by right.
+func (j *Job) Leads(ctx context.Context) error { return j.current(ctx) }
+
 // current returns an error of errs.CodeFenced if there is a newer term.
 func (j *Job) current(ctx context.Context) error {
 	last, err := j.highest(ctx, termsDir)

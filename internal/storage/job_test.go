@@ -152,7 +152,7 @@ func TestJobLife(t *testing.T) {
 	}
 
 	// The first one is none any more.
-	for what, err := range map[string]error{"reserve": j.Reserve(ctx, 128), "forget": j.Forget(ctx, 2), "sweep": j.Sweep(ctx, 9), "end": j.End(ctx, storage.End{})} {
+	for what, err := range map[string]error{"reserve": j.Reserve(ctx, 128), "forget": j.Forget(ctx, 2), "sweep": j.Sweep(ctx, 9), "end": j.End(ctx, storage.End{}), "leads": j.Leads(ctx)} {
 		if errs.CodeOf(err) != errs.CodeFenced {
 			t.Errorf("%s by the old leader: %v", what, err)
 		}
