@@ -52,6 +52,7 @@ func taskSource(t *task.Task, counts []*operator.Counts, job *graph.JobGraph, is
 		Mails:         func() int64 { _, mails := in.Lengths(); return int64(mails) },
 		AlignmentTime: func() int64 { return t.AlignmentTime().Nanoseconds() },
 		StartDelay:    func() int64 { return t.StartDelay().Nanoseconds() },
+		SyncDuration:  func() int64 { return t.SyncDuration().Nanoseconds() },
 	}
 	if is.remote {
 		s.BuffersInRemote, s.BytesInRemote, s.BytesOut = traffic.RemoteIn.Load, traffic.BytesIn.Load, traffic.BytesOut.Load

@@ -126,6 +126,7 @@ func taskEntries() []Entry {
 			{Name: MailboxQueueSize, Kind: KindGauge, Unit: "mails", Doc: "mails that wait for the task: timers, splits, answers of asynchronous calls"},
 			{Name: AlignmentTime, Kind: KindGauge, Unit: "ns", Doc: "from the first barrier of the last checkpoint to the last one"},
 			{Name: StartDelay, Kind: KindGauge, Unit: "ns", Doc: "from the trigger of the last checkpoint to its first barrier"},
+			{Name: SyncDuration, Kind: KindGauge, Unit: "ns", Doc: "how long the task stood still to cut its state for the last checkpoint", Origin: Weir},
 		})
 }
 

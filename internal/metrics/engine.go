@@ -40,6 +40,7 @@ type TaskSource struct {
 	BuffersInLocal, BuffersInRemote, Sent func() int64 // batches
 	InputQueue, Mails                     func() int64 // present lengths
 	AlignmentTime, StartDelay             func() int64 // of the last epoch, in ns
+	SyncDuration                          func() int64 // the same
 }
 
 // ReportTask reports a task's figures under their names.
@@ -55,6 +56,7 @@ func (g *Group) ReportTask(s TaskSource) {
 	g.gauge(MailboxQueueSize, s.Mails)
 	g.gauge(AlignmentTime, s.AlignmentTime)
 	g.gauge(StartDelay, s.StartDelay)
+	g.gauge(SyncDuration, s.SyncDuration)
 	if f := s.BackPressured; f != nil {
 		g.GaugeFunc(IsBackPressured, func() float64 {
 			if f() {

@@ -25,6 +25,7 @@ const (
 	MailboxQueueSize         = "mailboxQueueSize"
 	AlignmentTime            = "checkpointAlignmentTime"
 	StartDelay               = "checkpointStartDelayNanos"
+	SyncDuration             = "checkpointSyncDurationNanos" // Flink has it per checkpoint only
 
 	NumRegisteredTaskManagers = "numRegisteredTaskManagers"
 	NumRunningJobs            = "numRunningJobs"

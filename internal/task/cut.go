@@ -44,6 +44,7 @@ func (t *Task) snapshot(b event.Barrier) error {
 		return t.decline(b.Epoch, err, t.links[0])
 	}
 	s.Cut = t.instant() - start
+	t.cutFor.Store(int64(s.Cut))
 	t.align.cut = s
 	return nil
 }
@@ -185,6 +186,9 @@ func (t *Task) tellFate(epoch uint64, complete bool) error {
 
 // AlignmentTime is how long the last alignment took: from the first sign of the epoch to the last barrier.
 func (t *Task) AlignmentTime() time.Duration { return time.Duration(t.alignedFor.Load()) }
+
+// SyncDuration is how long the task stood still for its last cut.
+func (t *Task) SyncDuration() time.Duration { return time.Duration(t.cutFor.Load()) }
 
 // StartDelay is the time from the trigger of the last epoch to its first sign at the task.
 func (t *Task) StartDelay() time.Duration { return time.Duration(t.startDelay.Load()) }

@@ -128,8 +128,9 @@ type Task struct {
 	ended   atomic.Bool
 	// phase is opened once, by Open or Run.
 	phase phase
-	// alignedFor is how long the last alignment took, startDelay how long its epoch had been on the way, in ns.
-	alignedFor, startDelay atomic.Int64
+	// alignedFor is how long the last alignment took, startDelay how long its epoch had been on the way, cutFor how long the task
+	// stood still for it, in ns.
+	alignedFor, startDelay, cutFor atomic.Int64
 	// canceled says that somebody wants the end, so that what fails from then on is no failure.
 	canceled atomic.Bool
 }

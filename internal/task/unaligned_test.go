@@ -552,7 +552,8 @@ func TestFigures(t *testing.T) {
 			time.Sleep(7 * time.Second)
 		}
 		synctest.Wait()
-		if got, want := []time.Duration{r.task.StartDelay(), r.task.AlignmentTime(), s.last.Aligned, s.last.Cut}, []time.Duration{5 * time.Second, 7 * time.Second, 7 * time.Second, 3 * time.Second}; !slices.Equal(got, want) {
+		if got, want := []time.Duration{r.task.StartDelay(), r.task.AlignmentTime(), s.last.Aligned, s.last.Cut, r.task.SyncDuration()},
+			[]time.Duration{5 * time.Second, 7 * time.Second, 7 * time.Second, 3 * time.Second, 3 * time.Second}; !slices.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)
 		}
 		r.task.Cancel()
