@@ -142,7 +142,7 @@ type BatchValue interface {
 	Refs(hashes []uint64, buf []byte, offsets []uint32, ns []byte, out []unsafe.Pointer, created []bool)
 }
 
-// Toucher is a Value that can be told which keys will be asked for next, so that their misses of memory overlap. It is only a
+// Toucher is a Value or Map that can be told which keys will be asked for next, so that their misses of memory overlap. It is only a
 // hint, for states without a namespace.
 type Toucher interface {
 	Touch(hashes []uint64)

@@ -86,10 +86,17 @@ func (s *Store) OpenValue(spec state.Spec) (state.RawValue, error) {
 		return nil, err
 	}
 	v, err := s.backend.Value(d)
-	if t, ok := v.(statebackend.Toucher); ok && err == nil && len(s.touch) < touchStates && !slices.Contains(s.touch, t) {
-		s.touch = append(s.touch, t)
+	if err == nil {
+		s.tellKeys(v)
 	}
 	return &value{at: s.at, name: spec.Name, v: v}, err
+}
+
+// tellKeys has a state told of the keys to come, if it can use that.
+func (s *Store) tellKeys(of any) {
+	if t, ok := of.(statebackend.Toucher); ok && len(s.touch) < touchStates && !slices.Contains(s.touch, t) {
+		s.touch = append(s.touch, t)
+	}
 }
 
 // OpenList implements state.Store.
@@ -109,6 +116,9 @@ func (s *Store) OpenMap(spec state.Spec) (state.RawMap, error) {
 		return nil, err
 	}
 	m, err := s.backend.Map(d)
+	if err == nil {
+		s.tellKeys(m)
+	}
 	return &mapping{at: s.at, name: spec.Name, m: m}, err
 }
 

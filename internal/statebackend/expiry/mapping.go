@@ -110,3 +110,10 @@ func (m *mapping) All(f func(key statebackend.Key, ns, entry, value []byte) bool
 		return m.hidden(stampOf(b), now) || f(key, ns, entry, b[StampBytes:])
 	})
 }
+
+// Touch implements statebackend.Toucher.
+func (m *mapping) Touch(hashes []uint64) {
+	if t, ok := m.in.(statebackend.Toucher); ok {
+		t.Touch(hashes)
+	}
+}

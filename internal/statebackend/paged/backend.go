@@ -323,18 +323,7 @@ func (v *valueState) Touch(hashes []uint64) {
 	if v.ns != 0 {
 		return
 	}
-	var cells [touchRows]unsafe.Pointer
-	for len(hashes) > 0 {
-		n := min(len(hashes), touchRows)
-		v.t.touch(hashes[:n], cells[:n])
-		if v.key == 0 {
-			v.t.touchKeys(hashes[:n], cells[:n])
-		}
-		if v.width == 0 {
-			v.t.touchBlobs(hashes[:n], cells[:n])
-		}
-		hashes = hashes[n:]
-	}
+	v.t.touchAll(hashes)
 }
 
 // Expect implements statebackend.Expecter.

@@ -46,7 +46,27 @@ func (t *Table) touchKeys(hashes []uint64, cells []unsafe.Pointer) {
 	t.sink = sum
 }
 
-// touchBlobs reads the ends of the blob of every home cell whose tag agrees.
+// touchBytesMax is the size up to which a blob is read as a whole ahead of its use. 64 of them fit the second-level cache, and a
+// small map is searched all over.
+const touchBytesMax = 512
+
+// touchAll reads the home cells of hashes and what they refer to, 64 at a time.
+func (t *Table) touchAll(hashes []uint64) {
+	var cells [touchRows]unsafe.Pointer
+	for len(hashes) > 0 {
+		n := min(len(hashes), touchRows)
+		t.touch(hashes[:n], cells[:n])
+		if t.keyWidth == 0 {
+			t.touchKeys(hashes[:n], cells[:n])
+		}
+		if t.blobs {
+			t.touchBlobs(hashes[:n], cells[:n])
+		}
+		hashes = hashes[n:]
+	}
+}
+
+// touchBlobs reads the blob of every home cell whose tag agrees: all lines of a small one, the ends of a large one.
 func (t *Table) touchBlobs(hashes []uint64, cells []unsafe.Pointer) {
 	sum := t.sink
 	for i, hash := range hashes {
@@ -56,6 +76,11 @@ func (t *Table) touchBlobs(hashes []uint64, cells []unsafe.Pointer) {
 		}
 		if b := (*blob)(unsafe.Add(cells[i], t.valOff)); b.len > 0 {
 			at := unsafe.Add(t.segmentOf(hash).arena.base, uintptr(b.off)*8)
+			if b.len <= touchBytesMax {
+				for off := uint32(64); off < b.len; off += 64 {
+					sum += uint64(*(*byte)(unsafe.Add(at, off)))
+				}
+			}
 			sum += uint64(*(*byte)(at)) + uint64(*(*byte)(unsafe.Add(at, b.len-1)))
 		}
 	}

@@ -49,7 +49,10 @@ func (p place) node() node {
 	return node(p.s.arena.slice(p.b.off, p.b.len))
 }
 
-var _ statebackend.Map = (*mapState)(nil)
+var (
+	_ statebackend.Map     = (*mapState)(nil)
+	_ statebackend.Toucher = (*mapState)(nil)
+)
 
 // nodeHash returns the hash of a node of the tree of a key with this hash.
 func nodeHash(hash, id uint64) uint64 {
@@ -350,3 +353,10 @@ func (m *mapState) entries(f statebackend.Visit) func(hash uint64, k, root []byt
 
 // Expect implements statebackend.Expecter.
 func (m *mapState) Expect(keysPerGroup float64) { m.roots.expectPerGroup(keysPerGroup) }
+
+// Touch implements statebackend.Toucher: a small map is in the cache then, and of a large one the root.
+func (m *mapState) Touch(hashes []uint64) {
+	if m.ns == 0 {
+		m.roots.touchAll(hashes)
+	}
+}

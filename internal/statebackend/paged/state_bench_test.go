@@ -13,55 +13,100 @@ import (
 	"github.com/weir-stream/weir/internal/statebackend"
 )
 
-// BenchmarkMapPut puts string entries at random until there are a million, spread over the given number of keys, and
-// reports nanoseconds a put beside a Go map of Go maps.
-func BenchmarkMapPut(b *testing.B) {
-	const entries = 1_000_000
-	r := rand.New(rand.NewPCG(5, 6))
-	names := make([][]byte, entries)
-	for i := range names {
-		names[i] = fmt.Appendf(nil, "item-%d", r.IntN(entries))
+// mapLoad is a million entries in random order: entry i is in the map of key i%nkeys.
+type mapLoad struct {
+	keys   []byte
+	hashes []uint64
+	names  [][]byte
+}
+
+const mapEntries = 1_000_000
+
+func newMapLoad(nkeys int, seed uint64) (l mapLoad) {
+	names := make([]byte, 0, 16*mapEntries)
+	for _, i := range rand.New(rand.NewPCG(5, seed)).Perm(mapEntries) {
+		from := len(names)
+		names = fmt.Appendf(names, "item-%d", i)
+		l.names = append(l.names, names[from:len(names):len(names)])
+		l.keys = binary.BigEndian.AppendUint64(l.keys, uint64(i%nkeys))
+		l.hashes = append(l.hashes, xxh3.Hash(l.keys[len(l.keys)-8:]))
 	}
-	for _, nkeys := range []int{1, 1000, 100_000} {
-		keys := make([]statebackend.Key, nkeys)
-		for i := range keys {
-			k := binary.BigEndian.AppendUint64(nil, uint64(i))
-			keys[i] = statebackend.Key{Hash: xxh3.Hash(k), Bytes: k}
+	return l
+}
+
+// put puts all entries, and tells their keys ahead if touch is set.
+func (l *mapLoad) put(m statebackend.Map, touch bool) {
+	var value [8]byte
+	for i, n := range l.names {
+		if touch && i%touchRows == 0 {
+			m.(statebackend.Toucher).Touch(l.hashes[i:min(i+touchRows, len(l.hashes))])
 		}
-		pick := make([]int, entries)
-		for i := range pick {
-			pick[i] = r.IntN(nkeys)
+		m.Put(statebackend.Key{Hash: l.hashes[i], Bytes: l.keys[8*i : 8*i+8 : 8*i+8]}, nil, n, value[:])
+	}
+}
+
+func (l *mapLoad) putGo(m map[uint64]map[string]uint64) {
+	for i, n := range l.names {
+		k := binary.BigEndian.Uint64(l.keys[8*i:])
+		e := m[k]
+		if e == nil {
+			e = map[string]uint64{}
+			m[k] = e
 		}
-		b.Run(fmt.Sprintf("keys=%d/paged", nkeys), func(b *testing.B) {
-			b.ReportAllocs()
-			defer cpuTime(b, entries)()
-			for b.Loop() {
-				be := NewBackend(statebackend.Config{KeyWidth: 8}, nil)
-				m, _ := be.Map(statebackend.Descriptor{Name: "m", Width: 8})
-				var value [8]byte
-				for i, n := range names {
-					m.Put(keys[pick[i]], nil, n, value[:])
+		e[string(n)] = uint64(i)
+	}
+}
+
+// BenchmarkMapPut puts a million string entries in random order into one map, into a thousand, into maps of ten entries and of
+// one. "fill" begins with nothing, in memory that was used before; "full" puts each entry once more. Beside them stand the same
+// puts when the keys were told ahead as a batch's are, and a Go map of Go maps.
+func BenchmarkMapPut(b *testing.B) {
+	pool := &Pool{IdleMax: 1 << 30}
+	open := func() (*Backend, statebackend.Map) {
+		be := NewBackend(statebackend.Config{KeyWidth: 8}, pool)
+		m, _ := be.Map(statebackend.Descriptor{Name: "m", Width: 8})
+		return be, m
+	}
+	for _, nkeys := range []int{1, 1000, 100_000, mapEntries} {
+		first, again := newMapLoad(nkeys, 6), newMapLoad(nkeys, 7)
+		be, m := open()
+		first.put(m, false)
+		_ = be.Close()
+		for _, way := range []string{"plain", "touched"} {
+			b.Run(fmt.Sprintf("keys=%d/fill/%s", nkeys, way), func(b *testing.B) {
+				b.ReportAllocs()
+				defer cpuTime(b, mapEntries)()
+				for b.Loop() {
+					be, m := open()
+					first.put(m, way == "touched")
+					b.ReportMetric(float64(be.Bytes())/mapEntries, "B/entry")
+					_ = be.Close()
 				}
-				b.ReportMetric(float64(be.Bytes())/entries, "B/entry")
-				_ = be.Close()
+			})
+			b.Run(fmt.Sprintf("keys=%d/full/%s", nkeys, way), func(b *testing.B) {
+				be, m := open()
+				defer be.Close()
+				first.put(m, false)
+				b.ReportAllocs()
+				defer cpuTime(b, mapEntries)()
+				for b.Loop() {
+					again.put(m, way == "touched")
+				}
+			})
+		}
+		b.Run(fmt.Sprintf("keys=%d/fill/gomap", nkeys), func(b *testing.B) {
+			defer cpuTime(b, mapEntries)()
+			for b.Loop() {
+				first.putGo(map[uint64]map[string]uint64{})
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/entries, "ns/put")
 		})
-		b.Run(fmt.Sprintf("keys=%d/gomap", nkeys), func(b *testing.B) {
-			defer cpuTime(b, entries)()
+		b.Run(fmt.Sprintf("keys=%d/full/gomap", nkeys), func(b *testing.B) {
+			m := map[uint64]map[string]uint64{}
+			first.putGo(m)
+			defer cpuTime(b, mapEntries)()
 			for b.Loop() {
-				m := map[uint64]map[string]uint64{}
-				for i, n := range names {
-					k := keys[pick[i]].Hash
-					e := m[k]
-					if e == nil {
-						e = map[string]uint64{}
-						m[k] = e
-					}
-					e[string(n)] = uint64(i)
-				}
+				again.putGo(m)
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/entries, "ns/put")
 		})
 	}
 }
