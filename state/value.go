@@ -49,6 +49,8 @@ type Value[V any] struct{ s *value[V] }
 type value[V any] struct {
 	cells[V]
 	raw RawValue
+	// work is what Update decodes into, zero between updates; nil while it is in use.
+	work *V
 }
 
 // Get returns the value, and whether there is one.
@@ -93,9 +95,18 @@ func (v Value[V]) Update(f func(*V)) {
 		f((*V)(p))
 		return
 	}
-	x, _ := v.Get()
-	f(&x)
-	s.raw.Put(s.encode(&x))
+	x := s.work
+	if x == nil { // never used, or f uses this state against the rule, or it panicked
+		x = new(V)
+	}
+	s.work = nil
+	if b, ok := s.raw.Get(); ok {
+		s.decodeTo(b, x)
+	}
+	f(x)
+	s.raw.Put(s.encode(x))
+	var zero V
+	*x, s.work = zero, x
 }
 
 // Clear removes the value.
@@ -138,8 +149,12 @@ func (c *cells[V]) encode(x *V) []byte {
 
 // decode returns the value of bytes that are borrowed. The engine wrote them, so that a failure is a broken page.
 func (c *cells[V]) decode(b []byte) (x V) {
-	if _, err := c.codec.DecodeCopy(b, &x); err != nil {
+	c.decodeTo(b, &x)
+	return x
+}
+
+func (c *cells[V]) decodeTo(b []byte, x *V) {
+	if _, err := c.codec.DecodeCopy(b, x); err != nil {
 		panic(err)
 	}
-	return x
 }

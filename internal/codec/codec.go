@@ -188,10 +188,20 @@ func (c *Codec[T]) Decode(src []byte, v *T) (rest []byte, err error) {
 	return src[i:], nil
 }
 
+// copiedWhole is the size up to which DecodeCopy does not look where the value ends before it copies: most callers have
+// nothing behind it, and finding the end costs as much as decoding.
+const copiedWhole = 256
+
 // DecodeCopy is Decode for a value that outlives src: it copies the value's bytes once and lets *v alias the copy.
 func (c *Codec[T]) DecodeCopy(src []byte, v *T) (rest []byte, err error) {
 	if c.fixed {
 		return c.Decode(src, v)
+	}
+	if len(src) <= copiedWhole {
+		if rest, err = c.Decode(append([]byte(nil), src...), v); err != nil {
+			return src, err
+		}
+		return src[len(src)-len(rest):], nil
 	}
 	rest, err = skip(c.source, src)
 	if err != nil {

@@ -50,23 +50,46 @@ func (t *Table) touchKeys(hashes []uint64, cells []unsafe.Pointer) {
 // small map is searched all over.
 const touchBytesMax = 512
 
-// touchAll reads the home cells of hashes and what they refer to, 64 at a time.
+// touchAll reads the cells of hashes and what they refer to, 64 at a time, so that the misses of these overlap.
 func (t *Table) touchAll(hashes []uint64) {
 	var cells [touchRows]unsafe.Pointer
 	for len(hashes) > 0 {
 		n := min(len(hashes), touchRows)
 		t.touch(hashes[:n], cells[:n])
+		if t.keyWidth == 0 || t.blobs {
+			t.seek(hashes[:n], cells[:n])
+		}
 		if t.keyWidth == 0 {
 			t.touchKeys(hashes[:n], cells[:n])
 		}
 		if t.blobs {
 			t.touchBlobs(hashes[:n], cells[:n])
 		}
+		if t.marks {
+			t.touchBits(hashes[:n], cells[:n])
+		}
 		hashes = hashes[n:]
 	}
 }
 
-// touchBlobs reads the blob of every home cell whose tag agrees: all lines of a small one, the ends of a large one.
+// seek moves on from home cells to the first cells with the tags of hashes, or to the empty cells where the search ends.
+func (t *Table) seek(hashes []uint64, cells []unsafe.Pointer) {
+	for i, hash := range hashes {
+		hash = norm(hash)
+		tag := *(*uint64)(cells[i])
+		if tag == hash || tag == 0 {
+			continue
+		}
+		at := t.at(hash)
+		for p := hash & at.mask; tag != hash && tag != 0; {
+			p = (p + 1) & at.mask
+			cells[i] = unsafe.Add(at.cells, uintptr(p)*t.cellBytes)
+			tag = *(*uint64)(cells[i])
+		}
+	}
+}
+
+// touchBlobs reads the blob of every cell whose tag agrees: all lines of a small one, the ends of a large one.
 func (t *Table) touchBlobs(hashes []uint64, cells []unsafe.Pointer) {
 	sum := t.sink
 	for i, hash := range hashes {

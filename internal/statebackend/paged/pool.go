@@ -18,8 +18,8 @@ const (
 )
 
 // Pool hands out and takes back the memory of tables: blocks whose size is a power of two, always zeroed, never
-// scanned by the garbage collector. Blocks below 2 MiB are on the Go heap, so that a table nobody closes is collected;
-// larger ones are mapped outside it on huge pages.
+// scanned by the garbage collector. Blocks below 64 KiB are on the Go heap, so that a small table nobody closes is collected;
+// larger ones are mapped outside it on huge pages, of which those below 2 MiB share one with others of their size.
 //
 // A Pool may be used from any goroutine. Its lock guards a few slice operations; zeroing is done outside it.
 type Pool struct {
@@ -29,11 +29,12 @@ type Pool struct {
 
 	mu struct {
 		sync.Mutex
-		small  [hugeClass][]unsafe.Pointer
+		small  [slabClass][]unsafe.Pointer
 		warm   []unsafe.Pointer // 2 MiB blocks to be zeroed before use
 		cold   []unsafe.Pointer // 2 MiB blocks without memory behind them
 		ready  []unsafe.Pointer // 2 MiB blocks of zeros with memory behind them
 		ahead  bool             // a goroutine fills ready
+		slabs  slabs
 		inUse  int64
 		mapped int64
 		big    map[unsafe.Pointer]struct{} // mapped blocks above 2 MiB
@@ -46,7 +47,7 @@ var sharedPool Pool
 // PoolStats is a moment's account of a Pool in bytes.
 type PoolStats struct {
 	InUse  int64 // handed out to tables
-	Warm   int64 // kept for the next table, backed by memory; a few blocks that are backed ahead of a growing table come on top
+	Warm   int64 // kept for the next table, perhaps backed by memory; a few blocks that are backed ahead of a growing table come on top
 	Mapped int64 // address space mapped outside the Go heap
 }
 
@@ -55,6 +56,7 @@ func (p *Pool) Stats() PoolStats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := PoolStats{InUse: p.mu.inUse, Mapped: p.mu.mapped, Warm: int64(len(p.mu.warm)) << hugeClass}
+	s.Warm += p.mu.slabs.idle()
 	for c := range p.mu.small {
 		s.Warm += int64(len(p.mu.small[c])) << c
 	}
@@ -114,10 +116,17 @@ func (p *Pool) take(class uint8) (b unsafe.Pointer, dirty bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mu.inUse += 1 << class
-	if class < hugeClass {
+	switch {
+	case class < slabClass:
 		return pop(&p.mu.small[class]), true
-	}
-	if class > hugeClass {
+	case class < hugeClass:
+		if b = p.mu.slabs.take(class); b == nil && !p.mu.heap {
+			if b, _ = p.takeHuge(); b != nil {
+				b = p.mu.slabs.cut(b, class)
+			}
+		}
+		return b, true
+	case class > hugeClass:
 		b = mapRegion(1<<class, 1<<hugeClass)
 		if b != nil {
 			p.mu.mapped += 1 << class
@@ -128,6 +137,11 @@ func (p *Pool) take(class uint8) (b unsafe.Pointer, dirty bool) {
 		}
 		return b, false
 	}
+	return p.takeHuge()
+}
+
+// takeHuge is take for blocks of 2 MiB. The lock is held.
+func (p *Pool) takeHuge() (b unsafe.Pointer, dirty bool) {
 	if b = pop(&p.mu.ready); b == nil {
 		if b = pop(&p.mu.warm); b != nil {
 			return b, true
@@ -203,7 +217,7 @@ func (p *Pool) put(b unsafe.Pointer, class uint8) {
 	defer p.mu.Unlock()
 	p.mu.inUse -= 1 << class
 	switch {
-	case class < hugeClass:
+	case class < slabClass:
 		if l := &p.mu.small[class]; (len(*l)+1)<<class <= idleSmallMax {
 			*l = append(*l, b)
 		}
@@ -214,15 +228,25 @@ func (p *Pool) put(b unsafe.Pointer, class uint8) {
 			unmapRegion(b, 1<<class)
 			p.mu.mapped -= 1 << class
 		}
+	case class < hugeClass:
+		// A piece that is of no slab is on the Go heap.
+		if _, block := p.mu.slabs.put(b); block != nil {
+			p.putHuge(block)
+		}
 	default:
-		idle := p.IdleMax
-		if idle == 0 {
-			idle = 64 << 20
-		}
-		if (len(p.mu.warm)+1)<<hugeClass > idle && !p.mu.heap && dropPages(b, 1<<hugeClass) {
-			p.mu.cold = append(p.mu.cold, b)
-			return
-		}
-		p.mu.warm = append(p.mu.warm, b)
+		p.putHuge(b)
 	}
+}
+
+// putHuge takes a block of 2 MiB back. The lock is held.
+func (p *Pool) putHuge(b unsafe.Pointer) {
+	idle := p.IdleMax
+	if idle == 0 {
+		idle = 64 << 20
+	}
+	if (len(p.mu.warm)+1)<<hugeClass > idle && !p.mu.heap && dropPages(b, 1<<hugeClass) {
+		p.mu.cold = append(p.mu.cold, b)
+		return
+	}
+	p.mu.warm = append(p.mu.warm, b)
 }
