@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"sort"
+	"sync"
 
 	"github.com/zeebo/xxh3"
 
@@ -127,7 +128,7 @@ func (s *Reader) Entries() int64 { return s.entries }
 // runsAhead is how many runs of blocks are read and decoded at a time.
 const runsAhead = 3
 
-// run is adjacent blocks that are read with one request, on another goroutine.
+// run is adjacent blocks that are read with one request, on another goroutine. Its memory is used again: runs.
 type run struct {
 	blocks  []block
 	stored  []byte
@@ -152,35 +153,49 @@ func (s *Reader) Each(groups keygroup.Range, f func(*Entry) error) error {
 	defer func() {
 		for _, r := range ahead {
 			<-r.done
+			runs.Put(r)
 		}
 	}()
 	next := func(r *run) {
-		if r.blocks, rest = split(rest); len(r.blocks) > 0 {
-			ahead = append(ahead, r)
-			go func() { // ends when the run is decoded or has failed
-				r.decode(s)
-				r.done <- struct{}{}
-			}()
+		if r.blocks, rest = split(rest); len(r.blocks) == 0 {
+			runs.Put(r)
+			return
 		}
+		ahead = append(ahead, r)
+		done := make(chan struct{}, 1)
+		r.done = done
+		go func() { // ends when the run is decoded or has failed
+			r.decode(s)
+			done <- struct{}{}
+		}()
 	}
 	for range runsAhead {
-		next(&run{done: make(chan struct{}, 1)})
+		next(runs.Get().(*run))
 	}
 	for len(ahead) > 0 {
 		r := ahead[0]
 		ahead = ahead[1:]
 		<-r.done
-		for i, records := range r.records {
-			if err := r.blocks[i].each(records, s.flags, groups, f); err != nil {
-				return err
-			}
-		}
-		if r.err != nil {
-			return r.err
+		if err := r.each(s.flags, groups, f); err != nil {
+			runs.Put(r)
+			return err
 		}
 		next(r)
 	}
 	return nil
+}
+
+// runs keeps what calls of Each have read until the next garbage collection.
+var runs = sync.Pool{New: func() any { return new(run) }}
+
+// each shows the records of the blocks that were found sound.
+func (r *run) each(flags byte, groups keygroup.Range, f func(*Entry) error) error {
+	for i, records := range r.records {
+		if err := r.blocks[i].each(records, flags, groups, f); err != nil {
+			return err
+		}
+	}
+	return r.err
 }
 
 // split cuts the blocks that are read with one request off.
@@ -200,7 +215,8 @@ func split(blocks []block) (head, rest []block) {
 func (r *run) decode(s *Reader) {
 	stored, raw := 0, 0
 	for i := range r.blocks {
-		stored, raw = stored+r.blocks[i].stored, raw+r.blocks[i].raw
+		stored += r.blocks[i].stored
+		raw += r.blocks[i].expands()
 	}
 	r.stored, r.raw, r.records = grow(r.stored, stored), grow(r.raw, raw), r.records[:0]
 	if r.err = readAt(s.r, r.stored, r.blocks[0].at); r.err != nil {
@@ -209,14 +225,22 @@ func (r *run) decode(s *Reader) {
 	from, to := r.stored, r.raw
 	for i := range r.blocks {
 		b := &r.blocks[i]
-		records, err := b.unpack(s.form.Compression, from[:b.stored], to[:b.raw])
+		records, err := b.unpack(s.form.Compression, from[:b.stored], to[:b.expands()])
 		if err != nil {
 			r.err = err
 			return
 		}
 		r.records = append(r.records, records)
-		from, to = from[b.stored:], to[b.raw:]
+		from, to = from[b.stored:], to[b.expands():]
 	}
+}
+
+// expands returns how many bytes of memory the block takes besides those stored.
+func (b *block) expands() int {
+	if b.stored-blockHead == b.raw {
+		return 0
+	}
+	return b.raw
 }
 
 func grow(b []byte, n int) []byte {
@@ -232,7 +256,7 @@ func (b *block) unpack(c Compression, stored, into []byte) ([]byte, error) {
 	if int(le.Uint32(stored)) != b.stored-blockHead || int(le.Uint32(stored[4:])) != b.raw || le.Uint32(stored[8:]) != blockSum(stored) {
 		return nil, corrupt("the block at %d fails its checksum or is not the one of the index", b.at)
 	}
-	if b.stored-blockHead == b.raw {
+	if b.expands() == 0 {
 		return stored[blockHead:], nil
 	}
 	if err := c.expand(into, stored[blockHead:]); err != nil {
