@@ -9,8 +9,8 @@
 //   - Every node embeds Pos, where its first token stands. A binary operator's is that of its left operand.
 //   - The tree says what was written, not what it means: a.b.c is one ColumnRef, whatever a turns out to be; names are
 //     not resolved, nothing is typed. Only spellings with one meaning fall together: parentheses are dropped, SUBSTRING(a
-//     FROM 1) and SUBSTRING(a, 1) are the same FuncCall, DECIMAL, DEC and NUMERIC the same Type, <> and != the same
-//     operator, a minus before a number belongs to the number.
+//     FROM 1) and SUBSTRING(a, 1) are the same FuncCall, DECIMAL, DEC and NUMERIC the same Type, ANY and SOME the same
+//     quantifier; a minus before a number belongs to the number.
 //   - Flink's names are case-sensitive, so identifiers keep their case; keywords and the names of built-in functions
 //     with a syntax of their own are upper case.
 //   - A nil pointer, interface or slice is a part that was not written. A slice that must have something is never empty.

@@ -199,11 +199,10 @@ type TableName struct {
 // DerivedTable is a query in parentheses.
 type DerivedTable struct {
 	Pos
-	Lateral    bool
-	Query      Query
-	SystemTime Expr
-	Alias      *TableAlias
-	Sample     *Sample
+	Lateral bool
+	Query   Query
+	Alias   *TableAlias
+	Sample  *Sample
 }
 
 // TableFunction is a call in FROM: a window function, a table function (behind LATERAL) or a process table function.
@@ -296,6 +295,7 @@ type MatchRecognize struct {
 	Subsets []*Subset
 	Define  []*Definition
 	Alias   *TableAlias
+	Sample  *Sample
 }
 
 // RowsPerMatch says what is given out for a match.

@@ -241,7 +241,7 @@ type Analyze struct {
 	Pos
 	Table      *ObjectName
 	Partition  []*PartitionItem
-	Columns    []*ObjectName
+	Columns    []*Ident
 	AllColumns bool
 }
 
