@@ -158,11 +158,15 @@ func (v *Vector) Child(i int) *Vector { return &v.kids[i] }
 // Children returns the number of children.
 func (v *Vector) Children() int { return len(v.kids) }
 
-// Begin empties v and gives it n values, all there and all undefined, to be set by their number.
+// Begin empties v and gives it n values, all there, to be set by their number. Until then strings and lists are empty, and others
+// undefined: so whatever a vector holds where a value is missing or was not computed, it can be copied and written.
 func (v *Vector) Begin(n int) {
 	v.reset()
 	v.grow(n)
 	v.n = n
+	if v.kind.text() || v.kind.spans() {
+		clear(v.data[:v.bytes(n)])
+	}
 	if v.kind == Struct {
 		for i := range v.kids {
 			v.kids[i].Begin(n)
@@ -330,4 +334,19 @@ func (v *Vector) reset() {
 	for i := range v.kids {
 		v.kids[i].reset()
 	}
+}
+
+// ClearValidity makes all values missing, for whoever then notes by SetValid those that are there.
+func (v *Vector) ClearValidity() {
+	v.nulls = v.n
+	v.valid = v.valid[:0]
+	for range (v.n + 7) / 8 {
+		v.valid = append(v.valid, 0)
+	}
+}
+
+// SetValid says that value i, which was missing, is there.
+func (v *Vector) SetValid(i int) {
+	v.valid[i>>3] |= 1 << (i & 7)
+	v.nulls--
 }
