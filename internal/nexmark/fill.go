@@ -84,6 +84,7 @@ func (g *Generator) Fill(b *column.Batch, from, step uint64, n int) {
 		}
 		i += step
 	}
+	bids.seal(kinds)
 	b.SetRows(n)
 }
 
@@ -275,7 +276,20 @@ func (s *bidSink) put(k int, i uint64) {
 	}
 	s.channel.out[k], s.url.out[k] = t.channels[c], t.urls[c]
 	s.time[k] = g.at(i, base)
-	s.extra.out[k] = t.lettersView(54+below(d5, 28), d6, 0)
+	// The first bytes of the text are a cache miss each; seal has many of them under way at once.
+	n := 54 + below(d5, 28)
+	s.extra.out[k] = column.View{A: n, B: below(d6, letters-n) << 32}
+}
+
+// seal completes the views of the bids' extra texts.
+func (s *bidSink) seal(kinds []int32) {
+	out, text := s.extra.out[:len(kinds)], s.g.t.letters
+	for k, kind := range kinds {
+		if kind == Bid {
+			off := out[k].B >> 32
+			out[k].A |= uint64(binary.LittleEndian.Uint32(text[off:off+4])) << 32
+		}
+	}
 }
 
 // AppendEncoded appends row k of a batch in the canonical encoding of events: the kind in one byte, then the fields, numbers and times as
