@@ -13,8 +13,8 @@
 // # The cache of rows
 //
 // All reads and writes go through it (rows.go): a row that is used often is changed in place, in memory, and never written
-// between two cuts. When the budget is used up a clock hand drops clean rows that were not used since it last came by, and
-// writes dirty ones in batches in the order of their keys.
+// between two cuts. When the budget is used up, rows that were not used again (evict.go) are dropped, the dirty ones after they were
+// written, in batches in the order of their keys.
 //
 // # Cuts
 //

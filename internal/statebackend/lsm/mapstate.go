@@ -104,11 +104,11 @@ func (m *mapState) overlay(head rowID, from, to []byte, whole bool) (all bool) {
 	m.over, m.overBuf = m.over[:0], m.overBuf[:0]
 	all = r.bare(head)
 	n := 0
-	for id := r.row(head).behind; id != 0; {
+	for id := r.firstOf(head); id != 0; {
 		w := r.row(id)
-		next := w.behind
+		next := r.linksOf(id).behind
 		if !r.isDirty(w) {
-			r.unchain(w)
+			r.unchain(id, w)
 			id = next
 			continue
 		}
@@ -138,7 +138,7 @@ func (m *mapState) overlay(head rowID, from, to []byte, whole bool) (all bool) {
 func (m *mapState) writeChain(head rowID) {
 	r := m.r
 	r.victims = r.victims[:0]
-	for id := r.row(head).behind; id != 0; id = r.row(id).behind {
+	for id := r.firstOf(head); id != 0; id = r.linksOf(id).behind {
 		r.victims = append(r.victims, r.dirty[r.row(id).dirtyAt-1])
 	}
 	if r.write(r.victims) != nil {
@@ -312,8 +312,8 @@ func (m *mapState) clearRange(prefix []byte, found [][]byte) {
 	}
 	// What is still in the chain are dead rows, which are so now in the database.
 	if head := m.headOf(prefix, false); head != 0 {
-		for id := r.row(head).behind; id != 0; {
-			next := r.row(id).behind
+		for id := r.firstOf(head); id != 0; {
+			next := r.linksOf(id).behind
 			r.drop(id)
 			id = next
 		}

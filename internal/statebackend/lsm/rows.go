@@ -17,26 +17,32 @@ type rowID uint32
 
 // row is what is known of a cached row. Its key and its value, which begins at the next multiple of 8, lie at its place.
 type row struct {
-	hash uint64
+	hash uint32 // the low half
 	at   place
 	key  uint32 // bytes
 	val  uint32 // bytes
 	next rowID  // in the bucket, or of the unused ones
 	// dirtyAt and epoch name the row's entry, from 1, in the list of dirty rows of an epoch; see rows.dirty.
 	dirtyAt, epoch uint32
-	// before and behind link the dirty rows of one map, from its head and back to it; see mapState.
+	later          rowID // the next one in the queue of young rows
+	flags          uint8
+	uses           uint8 // since an eviction came by, up to usesMost
+}
+
+// links join the dirty rows of one map, from its head and back to it; see mapState.
+type links struct {
 	head, before, behind rowID
-	flags                uint8
 }
 
 const (
-	rowUsed    = 1 << iota // the clock hand lets it go by once
+	rowYoung   = 1 << iota // in the queue of young rows; see evict.go
 	rowDead                // there is no such row, whatever the database says
 	rowFresh               // the database has no such row
 	rowHeld                // borrowed from a state, see rows.hold
 	rowHead                // the head of a map's dirty rows: in no database
 	rowChained             // in such a chain
 	rowInUse
+	rowVictim // about to be dropped, when it was written
 )
 
 // rowBare marks a head whose map has no row in the database, as long as dirtyAt is the current epoch. (It shares a bit with
@@ -55,7 +61,8 @@ type dirtyRow struct {
 const (
 	chunkRows    = 1 << 12
 	chunkBuckets = 1 << 14
-	// rowOverhead is the memory of a row beside its piece: the row itself, its bucket, its entry in the list of dirty rows.
+	// rowOverhead is the memory of a row beside its piece: the row itself, its bucket, its entries in the list of dirty rows
+	// and among the ghosts.
 	rowOverhead = 64
 )
 
@@ -70,7 +77,8 @@ type rows struct {
 
 	mem     cells
 	chunks  []*[chunkRows]row
-	made    uint32 // rows that were ever made, numbered from 1
+	links   []*[chunkRows]links // of the same rows; nil for chunks without rows of maps
+	made    uint32              // rows that were ever made, numbered from 1
 	unused  rowID
 	count   int
 	buckets []*[chunkBuckets]rowID
@@ -84,11 +92,11 @@ type rows struct {
 	epoch, flushed uint32
 	pending        []*flush // in order
 	released       []place  // pieces that a list used which has been written
-	hand           rowID
-	retry          int64 // size below which evicting is not tried again
-	victims        []dirtyRow
-	writer         writer
-	written        uint64 // counts batches, so that an iterator knows whether it is still right
+	residents
+	retry   int64 // size below which evicting is not tried again
+	victims []dirtyRow
+	writer  writer
+	written uint64 // counts batches, so that an iterator knows whether it is still right
 }
 
 func newRows(db *pebble.DB, fail *failure, limit func() int64) *rows {
@@ -139,7 +147,7 @@ func (r *rows) grow() {
 	for id != 0 {
 		w := r.row(id)
 		next := w.next
-		into := r.bucket(w.hash)
+		into := r.bucket(uint64(w.hash))
 		w.next, *into = *into, id
 		id = next
 	}
@@ -152,8 +160,8 @@ func (r *rows) find(hash uint64, key []byte) rowID {
 	}
 	for id := *r.bucket(hash); id != 0; {
 		w := r.row(id)
-		if w.hash == hash && bytes.Equal(r.keyOf(w), key) {
-			w.flags |= rowUsed
+		if w.hash == uint32(hash) && bytes.Equal(r.keyOf(w), key) {
+			r.used(id, w)
 			return id
 		}
 		id = w.next
@@ -173,14 +181,15 @@ func (r *rows) add(hash uint64, key []byte, val int) rowID {
 		r.made++
 		id = rowID(r.made)
 		if int(id/chunkRows) >= len(r.chunks) {
-			r.chunks = append(r.chunks, new([chunkRows]row))
+			r.chunks, r.links = append(r.chunks, new([chunkRows]row)), append(r.links, nil)
 		}
 	}
 	r.count++
 	b := r.bucket(hash)
 	w := r.row(id)
-	*w = row{hash: hash, key: uint32(len(key)), next: *b, flags: rowInUse}
+	*w = row{hash: uint32(hash), key: uint32(len(key)), next: *b, flags: rowInUse}
 	*b = id
+	r.enter(id, w)
 	w.at = r.alloc(w.key, val)
 	w.val = uint32(val)
 	copy(r.mem.at(w.at), key)
@@ -199,18 +208,22 @@ func (r *rows) alloc(key uint32, val int) place {
 // drop forgets a clean row, or one whose change is of no matter any more.
 func (r *rows) drop(id rowID) {
 	w := r.row(id)
-	r.unchain(w)
+	r.unchain(id, w)
 	r.undirty(id, w)
-	for b := r.bucket(w.hash); ; b = &r.row(*b).next {
+	for b := r.bucket(uint64(w.hash)); ; b = &r.row(*b).next {
 		if *b == id {
 			*b = w.next
 			break
 		}
 	}
 	r.mem.release(w.at)
+	r.count--
+	if w.flags&rowYoung != 0 { // the queue still has it
+		*w = row{later: w.later, flags: rowYoung}
+		return
+	}
 	*w = row{next: r.unused}
 	r.unused = id
-	r.count--
 }
 
 func (r *rows) isDirty(w *row) bool { return w.epoch > r.flushed }
@@ -302,7 +315,7 @@ func (r *rows) kill(id rowID) {
 	}
 	if w.epoch == r.epoch && w.flags&rowFresh != 0 {
 		// The database knows nothing of it, and no cut.
-		r.unchain(w)
+		r.unchain(id, w)
 		r.undirty(id, w)
 		w.flags |= rowDead
 		return
@@ -321,30 +334,43 @@ func (r *rows) mark(id rowID, w *row) {
 	r.dirty[w.dirtyAt-1] = dirtyRow{id: id, at: w.at, key: w.key, val: w.val, dead: w.flags&rowDead != 0}
 }
 
+// linksOf returns the links of a row of a map.
+func (r *rows) linksOf(id rowID) *links {
+	c := &r.links[id/chunkRows]
+	if *c == nil {
+		*c = new([chunkRows]links)
+	}
+	return &(*c)[id%chunkRows]
+}
+
+// firstOf returns the first row of the chain of a head.
+func (r *rows) firstOf(head rowID) rowID { return r.linksOf(head).behind }
+
 // chain links a dirty row behind the head of its map.
 func (r *rows) chain(head, id rowID) {
 	w := r.row(id)
 	if w.flags&rowChained != 0 {
 		return
 	}
-	h := r.row(head)
-	w.head, w.before, w.behind = head, head, h.behind
+	h := r.linksOf(head)
+	*r.linksOf(id) = links{head: head, before: head, behind: h.behind}
 	if h.behind != 0 {
-		r.row(h.behind).before = id
+		r.linksOf(h.behind).before = id
 	}
 	h.behind = id
 	w.flags |= rowChained
 }
 
-func (r *rows) unchain(w *row) {
+func (r *rows) unchain(id rowID, w *row) {
 	if w.flags&rowChained == 0 {
 		return
 	}
-	r.row(w.before).behind = w.behind
-	if w.behind != 0 {
-		r.row(w.behind).before = w.before
+	l := r.linksOf(id)
+	r.linksOf(l.before).behind = l.behind
+	if l.behind != 0 {
+		r.linksOf(l.behind).before = l.before
 	}
-	w.head, w.before, w.behind = 0, 0, 0
+	*l = links{}
 	w.flags &^= rowChained
 }
 
@@ -359,11 +385,11 @@ func (r *rows) makeBare(head rowID) {
 	h := r.row(head)
 	h.flags |= rowBare
 	h.dirtyAt = r.epoch
-	for id := h.behind; id != 0; {
+	for id := r.firstOf(head); id != 0; {
 		w := r.row(id)
-		next := w.behind
+		next := r.linksOf(id).behind
 		if w.flags&rowDead != 0 {
-			r.unchain(w)
+			r.unchain(id, w)
 			r.undirty(id, w)
 		} else {
 			w.flags |= rowFresh
@@ -376,8 +402,8 @@ func (r *rows) makeBare(head rowID) {
 func (r *rows) wroteOne(id rowID) {
 	w := r.row(id)
 	if w.flags&rowChained != 0 {
-		r.row(w.head).flags &^= rowBare
-		r.unchain(w)
+		r.row(r.linksOf(id).head).flags &^= rowBare
+		r.unchain(id, w)
 	}
 	r.undirty(id, w)
 }
