@@ -125,8 +125,28 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 func Checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
 // Bytes is the Content of b, which is borrowed until the write returns.
-func Bytes(b []byte) Content {
-	return Content{Reader: bytes.NewReader(b), Size: int64(len(b)), CRC: Checksum(b), Checked: true}
+func Bytes(b []byte) Content { return Summed(b, Checksum(b)) }
+
+// Summed is Bytes for whoever knows the checksum that b must have.
+func Summed(b []byte, crc uint32) Content {
+	return Content{Reader: &held{*bytes.NewReader(b), b}, Size: int64(len(b)), CRC: crc, Checked: true}
+}
+
+// held reads bytes that are in memory as a whole.
+type held struct {
+	bytes.Reader
+	b []byte
+}
+
+// Held returns all bytes of c, for a store that has a better way for them than to copy pieces. ok is false if they are not in
+// memory. An error is as that of Copy.
+func (c Content) Held(name string) (b []byte, w Written, ok bool, err error) {
+	h, ok := c.Reader.(*held)
+	if !ok || int64(h.Len()) != h.Size() || h.Size() != c.Size || !c.Checked {
+		return nil, w, false, nil
+	}
+	w = Written{Size: c.Size, CRC: Checksum(h.b)}
+	return h.b, w, true, c.check(w, name)
 }
 
 const copyBytes = 256 << 10
@@ -162,15 +182,20 @@ func (c Content) Copy(ctx context.Context, name string, w io.Writer) (Written, e
 			return got, sourceFailed(err, name)
 		}
 	}
+	return got, c.check(got, name)
+}
+
+// check returns an error unless what was written is what was announced.
+func (c Content) check(got Written, name string) error {
 	op := "object " + name
 	if c.Size >= 0 && got.Size != c.Size {
-		return got, errs.New(CodeContent, errs.ClassBug, op, "announced with %d bytes, given %d or more", c.Size, got.Size)
+		return errs.New(CodeContent, errs.ClassBug, op, "announced with %d bytes, given %d or more", c.Size, got.Size)
 	}
 	if c.Checked && got.CRC != c.CRC {
-		return got, errs.New(CodeContent, errs.ClassFailTask, op,
+		return errs.New(CodeContent, errs.ClassFailTask, op,
 			"announced with checksum %08x, given %08x: the bytes changed on their way, write them again", c.CRC, got.CRC)
 	}
-	return got, nil
+	return nil
 }
 
 // sourceFailed keeps the code of an error that has one.

@@ -114,11 +114,29 @@ func (s *Store) write(ctx context.Context, name, temp string, c objstore.Content
 			return objstore.Written{}, err
 		}
 	}
-	w, err := c.Copy(ctx, name, f)
+	w, err := fill(ctx, name, f, c)
 	if err == nil {
 		err = f.Sync()
 	}
 	return w, errors.Join(err, f.Close())
+}
+
+// largeBytes is from what size on an object goes to the device past the system's cache.
+const largeBytes = 1 << 20
+
+// fill writes the content, all at once if it is large and in memory.
+func fill(ctx context.Context, name string, f fs.File, c objstore.Content) (objstore.Written, error) {
+	if c.Size < largeBytes {
+		return c.Copy(ctx, name, f)
+	}
+	b, w, ok, err := c.Held(name)
+	if !ok {
+		return c.Copy(ctx, name, f)
+	}
+	if err == nil {
+		_, err = fs.WriteLarge(f, b)
+	}
+	return w, err
 }
 
 // syncUp makes the names in dir durable, and dir itself: every directory from it up to the root, and the root's own name.

@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -189,5 +190,32 @@ func TestSweepAsksWhoIsDead(t *testing.T) {
 	left, err := fs.Glob(mem, "/ckpt/**/*")
 	if got := strings.Join(left, " "); err != nil || got != "/ckpt/.other /ckpt/d /ckpt/d/.tmp-w2-1" {
 		t.Errorf("left %s, %v", got, err)
+	}
+}
+
+// What is large and in memory goes another way to the disk, with the same result and the same refusals.
+func TestLargeObject(t *testing.T) {
+	for what, fsys := range map[string]fs.FS{"real": fs.Real{}, "mem": fs.NewMem(nil)} {
+		s := open(t, fsys, t.TempDir(), "w1")
+		b := make([]byte, 5<<20+123)
+		for i := range b {
+			b[i] = byte(i >> 3 * 7)
+		}
+		for _, c := range []objstore.Content{objstore.Bytes(b), objstore.Summed(b, objstore.Checksum(b))} {
+			w, err := s.Put(ctx, "large", c)
+			if err != nil || w.Size != int64(len(b)) || w.CRC != objstore.Checksum(b) {
+				t.Fatalf("%s: %+v, %v", what, w, err)
+			}
+			got, err := objstore.ReadAll(ctx, s, "large", 1<<30)
+			if err != nil || !bytes.Equal(got, b) {
+				t.Fatalf("%s: %d bytes, %v", what, len(got), err)
+			}
+		}
+		if _, err := s.Put(ctx, "wrong", objstore.Summed(b, 1)); !objstore.Is(err, objstore.CodeContent) {
+			t.Errorf("%s: a wrong checksum: %v", what, err)
+		}
+		if _, err := s.Stat(ctx, "wrong"); !objstore.Is(err, objstore.CodeNotFound) {
+			t.Errorf("%s: it is there: %v", what, err)
+		}
 	}
 }

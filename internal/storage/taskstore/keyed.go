@@ -1,7 +1,6 @@
 package taskstore
 
 import (
-	"bytes"
 	"io"
 	"sync"
 
@@ -98,6 +97,6 @@ func (k *keyedObjects) wait() error {
 
 // put stores an object from memory.
 func (w *writing) put(full string, made *buffer, sum *snapshot.Summary) error {
-	_, err := w.place.store.Put(w.ctx, full, objstore.Content{Reader: bytes.NewReader(made.b), Size: sum.Size, CRC: sum.CRC, Checked: true})
+	_, err := w.place.store.Put(w.ctx, full, objstore.Summed(made.b, sum.CRC))
 	return err
 }
