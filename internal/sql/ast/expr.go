@@ -51,7 +51,7 @@ type BinaryLit struct {
 // DateTimeKind is the kind of a date or time literal.
 type DateTimeKind uint8
 
-// The kinds of date and time literals. DATETIME is TimestampKind.
+// The kinds of date and time literals.
 const (
 	DateKind DateTimeKind = iota
 	TimeKind
@@ -75,10 +75,17 @@ type IntervalLit struct {
 	Range    *IntervalRange
 }
 
-// IntervalExpr is INTERVAL value unit where the value is no string, and (value) unit: the value counts units.
+// IntervalExpr is INTERVAL value unit where the value is no string: it counts units.
 type IntervalExpr struct {
 	Pos
 	Value Expr
+	Range *IntervalRange
+}
+
+// IntervalSub is (x - y) range: the time between two points in time, in units of the range.
+type IntervalSub struct {
+	Pos
+	X, Y  Expr
 	Range *IntervalRange
 }
 
@@ -350,11 +357,12 @@ type FuncCall struct {
 	// Args may hold *Star (of COUNT), *NamedArg, *DefaultArg, *TableArg, *Descriptor, *UnitArg.
 	Args []Expr
 	// OrderBy stands within the parentheses.
-	OrderBy     []*OrderItem
-	WithinGroup []*OrderItem
-	Nulls       NullTreatment
-	Filter      Expr
-	Over        *Window
+	OrderBy        []*OrderItem
+	WithinDistinct []Expr
+	WithinGroup    []*OrderItem
+	Nulls          NullTreatment
+	Filter         Expr
+	Over           *Window
 }
 
 // NamedArg is `name => value`.
@@ -561,6 +569,7 @@ func (*BinaryLit) expr()     {}
 func (*DateTimeLit) expr()   {}
 func (*IntervalLit) expr()   {}
 func (*IntervalExpr) expr()  {}
+func (*IntervalSub) expr()   {}
 func (*UnitArg) expr()       {}
 func (*Unary) expr()         {}
 func (*Binary) expr()        {}

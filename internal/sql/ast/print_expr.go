@@ -263,6 +263,13 @@ func (p *printer) literal(e Expr) {
 		p.expr(e.Value, 0)
 		p.s(") ")
 		p.intervalRange(e.Range)
+	case *IntervalSub:
+		p.s("(")
+		p.expr(e.X, precAdd)
+		p.s(" - ")
+		p.expr(e.Y, precAdd+1)
+		p.s(") ")
+		p.intervalRange(e.Range)
 	case *UnitArg:
 		p.s(e.Name)
 	case *NamedArg:
@@ -363,6 +370,10 @@ func (p *printer) call(e *FuncCall) {
 			p.s(")")
 		}
 	}
+	if len(e.WithinDistinct) > 0 {
+		p.s(" WITHIN DISTINCT ")
+		parens(p, e.WithinDistinct)
+	}
 	if len(e.WithinGroup) > 0 {
 		p.s(" WITHIN GROUP (")
 		p.orderBy(e.WithinGroup, "")
@@ -443,10 +454,13 @@ func (p *printer) specialCall(e *FuncCall) bool {
 	}
 	p.s(e.Name.Parts[0].Name, "(")
 	for i, a := range e.Args {
+		wanted := 0
 		if i > 0 {
 			p.s(words[i-1])
+		} else if words[0] == " IN " {
+			wanted = precBetween + 1
 		}
-		p.expr(a, 0)
+		p.expr(a, wanted)
 	}
 	p.s(")")
 	return true

@@ -12,12 +12,15 @@ func (p *parser) call(name *ast.ObjectName) *ast.FuncCall {
 	p.need("(")
 	if p.tok().kw == "*" {
 		c.Args = []ast.Expr{&ast.Star{Pos: p.pos()}}
-		p.i++
+		p.skip(1)
 	} else if !p.is(")") {
 		if p.accept("DISTINCT") {
 			c.Distinct = true
 		} else {
 			p.accept("ALL")
+		}
+		if p.tok().kw == "*" {
+			p.refuse(p.i, "* stands alone in a function's parentheses, without DISTINCT or ALL")
 		}
 		c.Args = commaList(p, p.arg)
 		if len(name.Parts) == 1 && strings.EqualFold(name.Parts[0].Name, "ARRAY_AGG") {
@@ -34,11 +37,12 @@ func (p *parser) call(name *ast.ObjectName) *ast.FuncCall {
 
 // callTail takes WITHIN GROUP, the treatment of nulls, FILTER and OVER.
 func (p *parser) callTail(c *ast.FuncCall) {
+	if p.tok().kw == "WITHIN" && p.peek(1).kw == "DISTINCT" {
+		p.skip(2)
+		c.WithinDistinct = parenList(p, p.expr)
+	}
 	if p.tok().kw == "WITHIN" {
-		p.i++
-		if p.tok().kw == "DISTINCT" {
-			p.refuse(p.i, "WITHIN DISTINCT is not supported, by Flink neither")
-		}
+		p.skip(1)
 		p.need("GROUP")
 		p.need("(")
 		p.need("ORDER")
@@ -49,14 +53,14 @@ func (p *parser) callTail(c *ast.FuncCall) {
 		c.Nulls = n
 	}
 	if p.tok().kw == "FILTER" {
-		p.i++
+		p.skip(1)
 		p.need("(")
 		p.need("WHERE")
 		c.Filter = p.expr()
 		p.need(")")
 	}
 	if p.tok().kw == "OVER" {
-		p.i++
+		p.skip(1)
 		if nameToken(p.tok()) {
 			pos := p.pos()
 			c.Over = &ast.Window{Pos: pos, Ref: p.ident()}
@@ -73,7 +77,7 @@ func (p *parser) nullTreatment() ast.NullTreatment {
 	if kw != "IGNORE" && kw != "RESPECT" || p.peek(1).kw != "NULLS" {
 		return ast.NullsTreatmentUnspecified
 	}
-	p.i += 2
+	p.skip(2)
 	if kw == "IGNORE" {
 		return ast.IgnoreNulls
 	}
@@ -85,7 +89,7 @@ func (p *parser) arg() ast.Expr {
 	pos := p.pos()
 	if nameToken(p.tok()) && p.peek(1).kw == "=>" {
 		a := &ast.NamedArg{Pos: pos, Name: p.ident()}
-		p.i++
+		p.skip(1)
 		a.Value = p.argValue()
 		return a
 	}
@@ -100,13 +104,13 @@ func (p *parser) argValue() ast.Expr {
 	pos := p.pos()
 	switch t := p.tok(); {
 	case t.kw == "DEFAULT":
-		p.i++
+		p.skip(1)
 		return &ast.DefaultArg{Pos: pos}
 	case t.kw == "MODEL" && nameToken(p.peek(1)):
-		p.i++
+		p.skip(1)
 		return &ast.ModelArg{Pos: pos, Name: p.objectName()}
 	case t.kw == "TABLE":
-		p.i++
+		p.skip(1)
 		if p.tok().kw == "(" {
 			p.refuse(p.i, "TABLE stands before a name; a query as an argument stands in parentheses without it")
 		}
@@ -161,7 +165,7 @@ func (p *parser) specialFunction(t *token) ast.Expr {
 	case "CEIL", "CEILING", "FLOOR":
 		return p.round(t)
 	case "TRANSLATE":
-		p.i++
+		p.skip(1)
 		c := p.call(upperName(t))
 		if len(c.Args) < 2 && p.err == nil {
 			p.refuse(p.i-1, "TRANSLATE needs at least two arguments")
@@ -181,7 +185,7 @@ func (p *parser) specialFunction(t *token) ast.Expr {
 // keywordCall takes a call whose arguments stand between keywords or commas: the first, then one behind each of them. A
 // bracket before the last says that it may be left out.
 func (p *parser) keywordCall(t *token, first func() ast.Expr, words ...string) ast.Expr {
-	p.i += 2
+	p.skip(2)
 	c := &ast.FuncCall{Pos: t.pos, Name: upperName(t), Args: []ast.Expr{first()}}
 	for _, w := range words {
 		if opt, ok := strings.CutPrefix(w, "["); ok {
@@ -205,11 +209,8 @@ func (p *parser) unitArg() ast.Expr {
 		p.unexpected()
 		return &ast.UnitArg{Pos: t.pos}
 	}
-	p.i++
+	p.skip(1)
 	u := ast.Unit(strings.ToUpper(t.text))
-	if u == ast.UnitNone {
-		u = intervalUnits[t.kw]
-	}
 	if u == ast.UnitNone {
 		if t.reserved {
 			p.i--
@@ -228,7 +229,7 @@ func (p *parser) position(t *token) ast.Expr {
 
 // substring takes SUBSTRING with commas or with FROM and FOR.
 func (p *parser) substring(t *token) ast.Expr {
-	p.i += 2
+	p.skip(2)
 	c := &ast.FuncCall{Pos: t.pos, Name: upperName(t), Args: []ast.Expr{p.expr()}}
 	if !p.accept("FROM") {
 		p.need(",")
@@ -243,7 +244,7 @@ func (p *parser) substring(t *token) ast.Expr {
 
 // round takes CEIL and FLOOR, with a unit of time or without.
 func (p *parser) round(t *token) ast.Expr {
-	p.i += 2
+	p.skip(2)
 	name := upperName(t)
 	if t.kw == "CEILING" {
 		name.Parts[0].Name = "CEIL"
@@ -253,13 +254,12 @@ func (p *parser) round(t *token) ast.Expr {
 		c.Args = append(c.Args, p.unitArg())
 	}
 	p.need(")")
-	p.callTail(c)
 	return c
 }
 
 // cast takes CAST and TRY_CAST.
 func (p *parser) cast(t *token) ast.Expr {
-	p.i += 2
+	p.skip(2)
 	c := &ast.Cast{Pos: t.pos, Try: t.kw == "TRY_CAST", X: p.expr()}
 	p.need("AS")
 	c.Type = p.typ(false)
@@ -269,7 +269,7 @@ func (p *parser) cast(t *token) ast.Expr {
 
 // trim takes TRIM([side] [characters] FROM x) or TRIM([side] x).
 func (p *parser) trim(t *token) ast.Expr {
-	p.i += 2
+	p.skip(2)
 	x := &ast.Trim{Pos: t.pos}
 	side := true
 	switch {

@@ -141,7 +141,7 @@ func (p *parser) tableElement(e tableParts, placed bool) {
 		*e.constraints = append(*e.constraints, p.constraint(true))
 	case p.is("WATERMARK"):
 		w := &ast.Watermark{Pos: p.pos()}
-		p.i++
+		p.skip(1)
 		p.need("FOR")
 		w.Column = p.objectName()
 		p.need("AS")

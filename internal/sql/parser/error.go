@@ -22,8 +22,9 @@ type Error struct {
 	Expected []string
 	// Reason is a sentence without its first capital, instead of Found and Expected.
 	Reason string
-	// Suggestion is the keyword that was meant, "" if none is near.
-	Suggestion string
+	// Suggestion is the keyword that was meant, "" if none is near; Instead is what was written for it, which is either
+	// what was found or the word before it, taken as a name.
+	Suggestion, Instead string
 	// Text is the line of the error, Caret a line with carets below the place.
 	Text, Caret string
 }
@@ -38,7 +39,7 @@ func (e *Error) Message() string {
 		}
 	}
 	if e.Suggestion != "" {
-		msg += "; did you mean " + e.Suggestion + "?"
+		msg += "; did you mean " + e.Suggestion + " instead of " + e.Instead + "?"
 	}
 	return msg
 }
@@ -149,29 +150,38 @@ func (p *parser) unexpected() {
 			}
 		}
 	}
-	e.Suggestion = p.suggestion(keywords)
-	if t.kind == tWord && t.reserved && seen[aName] && e.Suggestion == "" {
+	e.Suggestion, e.Instead = p.suggestion(keywords)
+	if t.kind == tWord && t.reserved && seen[aName] && e.Suggestion == "" && !structural[t.kw] {
 		e.Found += ", a reserved word that is a name only in backticks"
 	}
 	p.fail(p.i, e)
 }
 
-// suggestion returns the keyword that the current token, or the name before it, was meant to be.
-func (p *parser) suggestion(keywords []string) string {
+// structural are reserved words that nobody means as names.
+var structural = map[string]bool{
+	"FROM": true, "WHERE": true, "GROUP": true, "ORDER": true, "HAVING": true, "SELECT": true, "THEN": true, "WHEN": true,
+	"ELSE": true, "END": true, "AS": true, "ON": true, "AND": true, "OR": true, "UNION": true, "LIMIT": true, "BY": true,
+	"IN": true, "IS": true, "LIKE": true, "BETWEEN": true, "JOIN": true, "FILTER": true, "OVER": true, "WITH": true,
+	"ESCAPE": true, "TO": true, "NOT": true, "DISTINCT": true, "ALL": true, "INTO": true, "VALUES": true,
+}
+
+// suggestion returns the keyword that the current token, or the name before it, was meant to be, and what was written.
+func (p *parser) suggestion(keywords []string) (near, instead string) {
 	if t := &p.toks[p.i]; t.kind == tWord {
 		if near := ast.Nearest(strings.ToUpper(t.text), keywords); near != "" {
-			return near
+			return near, t.text
 		}
 	}
 	if p.i == 0 || p.toks[p.i-1].kind != tWord || p.toks[p.i-1].kw != "" {
-		return ""
+		return "", ""
 	}
 	if p.beforeAt == p.i-1 {
 		for _, w := range p.before {
 			keywords = append(keywords, strings.Fields(w)[0])
 		}
 	}
-	return ast.Nearest(strings.ToUpper(p.toks[p.i-1].text), keywords)
+	instead = p.toks[p.i-1].text
+	return ast.Nearest(strings.ToUpper(instead), keywords), instead
 }
 
 // The things other than keywords and operators that may be expected.

@@ -33,17 +33,17 @@ func (p *parser) unary() ast.Expr {
 	t := p.tok()
 	switch t.kw {
 	case "NOT":
-		p.i++
+		p.skip(1)
 		return &ast.Unary{Pos: t.pos, Op: ast.Not, X: p.exprOf(precNot)}
 	case "-":
-		p.i++
+		p.skip(1)
 		x := p.exprOf(precUnary)
 		if n, ok := x.(*ast.NumberLit); ok {
 			return &ast.NumberLit{Pos: t.pos, Text: negated(n.Text)}
 		}
 		return &ast.Unary{Pos: t.pos, Op: ast.Neg, X: x}
 	case "+":
-		p.i++
+		p.skip(1)
 		x := p.exprOf(precUnary)
 		if n, ok := x.(*ast.NumberLit); ok {
 			n.Pos = t.pos
@@ -51,11 +51,11 @@ func (p *parser) unary() ast.Expr {
 		}
 		return &ast.Unary{Pos: t.pos, Op: ast.Plus, X: x}
 	case "RUNNING":
-		p.i++
+		p.skip(1)
 		return &ast.Unary{Pos: t.pos, Op: ast.Running, X: p.exprOf(precUnary)}
 	case "FINAL":
 		if n := p.peek(1); nameToken(n) || n.kw == "(" || ast.IsCallable(n.kw) {
-			p.i++
+			p.skip(1)
 			return &ast.Unary{Pos: t.pos, Op: ast.Final, X: p.exprOf(precUnary)}
 		}
 	}
@@ -90,14 +90,17 @@ func (p *parser) infixes(x ast.Expr, wanted int) ast.Expr {
 		case t.infix <= infixConcat:
 			op := simpleOps[t.infix]
 			prec := op.Precedence()
+			if prec == ast.Eq.Precedence() && p.quantifierAhead(op) {
+				if wanted > precBetween {
+					return x
+				}
+				y = p.quantified(x, op)
+				break
+			}
 			if prec < wanted {
 				return x
 			}
-			p.i++
-			if q := p.quantified(x, op); q != nil {
-				y = q
-				break
-			}
+			p.skip(1)
 			y = &ast.Binary{Pos: x.Position(), Op: op, X: x, Y: p.exprOf(prec + 1)}
 		default:
 			if y = p.wordInfix(x, t.infix, wanted); y == nil {
@@ -109,19 +112,22 @@ func (p *parser) infixes(x ast.Expr, wanted int) ast.Expr {
 	}
 }
 
-// quantified takes ANY, SOME or ALL behind a comparison, with its list or query; it returns nil if there is none.
-func (p *parser) quantified(x ast.Expr, op ast.BinaryOp) ast.Expr {
+// quantifierAhead reports whether ANY, SOME or ALL stands behind the comparison at the current token. With one of them it
+// binds like IN.
+func (p *parser) quantifierAhead(op ast.BinaryOp) bool {
 	if op < ast.Eq || op > ast.GreaterEq {
-		return nil
+		return false
 	}
-	switch kw := p.tok().kw; kw {
-	case "ANY", "SOME", "ALL":
-		q := &ast.Quantified{Pos: x.Position(), X: x, Op: op, All: kw == "ALL"}
-		p.i++
-		q.List, q.Query = p.listOrQuery()
-		return q
-	}
-	return nil
+	kw := p.peek(1).kw
+	return kw == "ANY" || kw == "SOME" || kw == "ALL"
+}
+
+// quantified takes a comparison with ANY, SOME or ALL and a list or query.
+func (p *parser) quantified(x ast.Expr, op ast.BinaryOp) ast.Expr {
+	q := &ast.Quantified{Pos: x.Position(), X: x, Op: op, All: p.peek(1).kw == "ALL"}
+	p.skip(2)
+	q.List, q.Query = p.listOrQuery()
+	return q
 }
 
 // wordInfix takes an operator of words behind an operand; it returns nil if there is none that binds as strongly as
@@ -134,7 +140,7 @@ func (p *parser) wordInfix(x ast.Expr, kind infix, wanted int) ast.Expr {
 		if wanted > precIs || p.peek(1).kw != "JSON" {
 			return nil
 		}
-		p.i += 2
+		p.skip(2)
 		return &ast.FormatJSON{Pos: x.Position(), X: x}
 	case infixMultiset:
 		return p.multisetOp(x, wanted)
@@ -156,7 +162,7 @@ func (p *parser) negatedInfix(x ast.Expr, wanted int) ast.Expr {
 		if wanted > ast.NotSubmultisetOf.Precedence() {
 			return nil
 		}
-		p.i += 2
+		p.skip(2)
 		p.need("OF")
 		return &ast.Binary{Pos: x.Position(), Op: ast.NotSubmultisetOf, X: x, Y: p.exprOf(ast.Eq.Precedence() + 1)}
 	}
@@ -164,21 +170,21 @@ func (p *parser) negatedInfix(x ast.Expr, wanted int) ast.Expr {
 		return nil
 	}
 	if next < infixIn || next > infixSimilar {
-		p.i++
+		p.skip(1)
 		for _, w := range [...]string{"IN", "BETWEEN", "LIKE", "SIMILAR"} {
 			p.expect(w)
 		}
 		p.unexpected()
 		return x
 	}
-	p.i++
+	p.skip(1)
 	return p.rangeOp(x, next, true)
 }
 
 // rangeOp takes IN, BETWEEN, LIKE and their like.
 func (p *parser) rangeOp(x ast.Expr, kind infix, not bool) ast.Expr {
 	pos := x.Position()
-	p.i++
+	p.skip(1)
 	switch kind {
 	case infixIn:
 		in := &ast.In{Pos: pos, X: x, Not: not}
@@ -221,7 +227,7 @@ func (p *parser) twoWords(x ast.Expr, kind infix, wanted int) ast.Expr {
 		return nil
 	}
 	op := ast.MemberOf
-	p.i++
+	p.skip(1)
 	switch {
 	case kind == infixMember:
 		p.need("OF")
@@ -232,7 +238,7 @@ func (p *parser) twoWords(x ast.Expr, kind infix, wanted int) ast.Expr {
 		op = ast.ImmediatelyPrecedes
 	default:
 		op = ast.ImmediatelySucceeds
-		p.i++
+		p.skip(1)
 	}
 	return &ast.Binary{Pos: x.Position(), Op: op, X: x, Y: p.exprOf(prec + 1)}
 }
@@ -254,7 +260,7 @@ func (p *parser) multisetOp(x ast.Expr, wanted int) ast.Expr {
 	if wanted > prec {
 		return nil
 	}
-	p.i += 2
+	p.skip(2)
 	if p.accept("DISTINCT") {
 		op++
 	} else {
@@ -277,14 +283,14 @@ func (p *parser) isTest(x ast.Expr, wanted int) ast.Expr {
 		if wanted > prec {
 			return nil
 		}
-		p.i += n + 1
+		p.skip(n + 1)
 		p.need("FROM")
 		return &ast.Binary{Pos: x.Position(), Op: op, X: x, Y: p.exprOf(prec + 1)}
 	}
 	if wanted > precIs {
 		return nil
 	}
-	p.i += n
+	p.skip(n)
 	is := &ast.Is{Pos: x.Position(), X: x, Not: n == 2}
 	switch {
 	case p.accept("NULL"):
@@ -366,13 +372,13 @@ func (p *parser) exprOrQuery() ast.Expr {
 	if s, ok := x.(*ast.Subquery); ok && p.continuesQuery() {
 		return &ast.Subquery{Pos: pos, Query: p.queryTail(s.Query)}
 	}
-	return p.infixes(p.postfix(x), 0)
+	return p.infixes(p.postfix(p.intervalSub(x)), 0)
 }
 
 // parenthesized takes what stands in parentheses: a query, an expression, or several, which make a row.
 func (p *parser) parenthesized() ast.Expr {
 	pos := p.pos()
-	p.i++
+	p.skip(1)
 	if p.startsQuery() {
 		q := p.query()
 		p.need(")")
@@ -395,11 +401,11 @@ func (p *parser) postfix(x ast.Expr) ast.Expr {
 	for {
 		switch p.tok().kw {
 		case "[":
-			p.i++
+			p.skip(1)
 			x = &ast.Index{Pos: x.Position(), X: x, Index: p.expr()}
 			p.need("]")
 		case ".":
-			p.i++
+			p.skip(1)
 			x = &ast.Field{Pos: x.Position(), X: x, Name: p.ident()}
 		default:
 			return x
@@ -413,7 +419,7 @@ func (p *parser) primary() ast.Expr {
 	t := p.tok()
 	switch t.kind {
 	case tNumber:
-		p.i++
+		p.skip(1)
 		return &ast.NumberLit{Pos: t.pos, Text: t.text}
 	case tString, tUnicode:
 		return p.stringLit()
@@ -424,9 +430,11 @@ func (p *parser) primary() ast.Expr {
 	case tOp:
 		switch t.kw {
 		case "(":
-			return p.parenthesized()
+			return p.intervalSub(p.parenthesized())
 		case "?":
 			return p.param()
+		case "{":
+			return p.escaped()
 		}
 	case tWord:
 		if x := p.wordPrimary(t); x != nil {
@@ -447,32 +455,53 @@ func (p *parser) primary() ast.Expr {
 
 // reservedWord fails at a reserved word where an expression should begin.
 func (p *parser) reservedWord(t *token) {
-	switch t.kw {
-	case "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "SELECT", "THEN", "WHEN", "ELSE", "END", "AS", "ON", "AND", "OR",
-		"UNION", "LIMIT", "BY", "IN", "IS", "LIKE", "BETWEEN", "JOIN":
+	if structural[t.kw] {
 		p.unexpected()
-	default:
+	} else {
 		p.fail(p.i, &Error{Found: found(t), Expected: []string{anExpr}, Reason: "found " + found(t) +
 			", a reserved word, expected an expression; as a name it stands in backticks: `" + t.text + "`"})
 	}
+}
+
+// escaped takes a JDBC escape: {d '...'}, {t '...'}, {ts '...'} or {fn f(...)}, which mean what is in them.
+func (p *parser) escaped() ast.Expr {
+	pos := p.pos()
+	p.skip(1)
+	t := p.tok()
+	kinds := map[string]ast.DateTimeKind{"D": ast.DateKind, "T": ast.TimeKind, "TS": ast.TimestampKind}
+	var x ast.Expr = &ast.NullLit{Pos: pos}
+	if kind, ok := kinds[strings.ToUpper(t.text)]; ok && p.peek(1).kind == tString {
+		x = &ast.DateTimeLit{Pos: pos, Kind: kind, Text: p.peek(1).text}
+		p.skip(2)
+	} else if strings.EqualFold(t.text, "fn") {
+		p.skip(1)
+		x = p.functionCall()
+	} else {
+		for _, w := range [...]string{"d", "t", "ts", "fn"} {
+			p.expect(w)
+		}
+		p.unexpected()
+	}
+	p.need("}")
+	return x
 }
 
 // param takes a dynamic parameter.
 func (p *parser) param() ast.Expr {
 	x := &ast.Param{Pos: p.pos(), Index: p.params}
 	p.params++
-	p.i++
+	p.skip(1)
 	return x
 }
 
 // binary takes X'...' with its continuations.
 func (p *parser) binary() ast.Expr {
 	t := p.tok()
-	p.i++
+	p.skip(1)
 	b := &ast.BinaryLit{Pos: t.pos, Hex: t.text}
 	for n := p.tok(); n.kind == tString && n.kw == ""; n = p.tok() {
 		b.Hex += n.text
-		p.i++
+		p.skip(1)
 	}
 	b.Hex = strings.ToUpper(b.Hex)
 	if strings.Trim(b.Hex, "0123456789ABCDEF") != "" {
@@ -487,10 +516,10 @@ func (p *parser) binary() ast.Expr {
 func (p *parser) nameOrCall() ast.Expr {
 	t := p.tok()
 	first := &ast.Ident{Pos: t.pos, Name: t.text}
-	p.i++
+	p.skip(1)
 	parts := []*ast.Ident{first}
 	for p.tok().kw == "." {
-		p.i++
+		p.skip(1)
 		parts = append(parts, p.ident())
 	}
 	if p.tok().kw == "(" {
@@ -506,13 +535,13 @@ func (p *parser) wordPrimary(t *token) ast.Expr {
 	case "":
 		return nil
 	case "NULL":
-		p.i++
+		p.skip(1)
 		return &ast.NullLit{Pos: t.pos}
 	case "TRUE", "FALSE":
-		p.i++
+		p.skip(1)
 		return &ast.BoolLit{Pos: t.pos, Value: t.kw == "TRUE"}
 	case "UNKNOWN":
-		p.i++
+		p.skip(1)
 		return &ast.UnknownLit{Pos: t.pos}
 	case "DATE", "TIME", "TIMESTAMP", "DATETIME":
 		return p.dateTime(t, next)
@@ -524,7 +553,7 @@ func (p *parser) wordPrimary(t *token) ast.Expr {
 		return p.exists(t)
 	case "ROW", "PERIOD":
 		if next.kw == "(" {
-			p.i++
+			p.skip(1)
 			return &ast.RowCtor{Pos: t.pos, Explicit: t.kw == "ROW", Items: parenList(p, p.exprOrQuery)}
 		}
 	case "ARRAY", "MAP", "MULTISET":
@@ -549,6 +578,10 @@ func (p *parser) wordPrimary(t *token) ast.Expr {
 func (p *parser) dateTime(t, next *token) ast.Expr {
 	kind := ast.TimestampKind
 	switch t.kw {
+	case "DATETIME":
+		if next.kind == tString {
+			p.refuse(p.i, "there is no type DATETIME; write TIMESTAMP")
+		}
 	case "DATE":
 		kind = ast.DateKind
 	case "TIME":
@@ -556,15 +589,15 @@ func (p *parser) dateTime(t, next *token) ast.Expr {
 	}
 	switch {
 	case next.kw == "(":
-		p.i++
+		p.skip(1)
 		name := upperName(t)
 		return p.call(name)
 	case t.kw == "TIMESTAMP" && next.kw == "WITH":
-		p.i++
+		p.skip(1)
 		p.needAll("WITH LOCAL TIME ZONE")
 		kind = ast.TimestampLTZKind
 	default:
-		p.i++
+		p.skip(1)
 	}
 	if p.tok().kind != tString {
 		p.expect(aString)
@@ -572,7 +605,7 @@ func (p *parser) dateTime(t, next *token) ast.Expr {
 		return &ast.NullLit{Pos: t.pos}
 	}
 	lit := &ast.DateTimeLit{Pos: t.pos, Kind: kind, Text: p.tok().text}
-	p.i++
+	p.skip(1)
 	return lit
 }
 
@@ -583,7 +616,7 @@ func upperName(t *token) *ast.ObjectName {
 
 // contextValue takes CURRENT_DATE and its like, with or without parentheses.
 func (p *parser) contextValue(t *token) ast.Expr {
-	p.i++
+	p.skip(1)
 	name := upperName(t)
 	if p.tok().kw == "(" && ast.IsCallable(t.kw) {
 		return p.call(name)
@@ -593,7 +626,7 @@ func (p *parser) contextValue(t *token) ast.Expr {
 
 // exists takes EXISTS (query) and UNIQUE (query).
 func (p *parser) exists(t *token) ast.Expr {
-	p.i++
+	p.skip(1)
 	x := &ast.Exists{Pos: t.pos, Unique: t.kw == "UNIQUE"}
 	if p.is("(") {
 		if s, ok := p.parenthesized().(*ast.Subquery); ok {
@@ -611,13 +644,13 @@ func (p *parser) exists(t *token) ast.Expr {
 // caseExpr takes CASE.
 func (p *parser) caseExpr() ast.Expr {
 	c := &ast.Case{Pos: p.pos()}
-	p.i++
+	p.skip(1)
 	if !p.is("WHEN") {
 		c.Operand = p.expr()
 	}
 	for p.is("WHEN") {
 		w := &ast.When{Pos: p.pos()}
-		p.i++
+		p.skip(1)
 		w.Conds = []ast.Expr{p.expr()}
 		for c.Operand != nil && p.accept(",") {
 			w.Conds = append(w.Conds, p.expr())
@@ -638,7 +671,7 @@ func (p *parser) caseExpr() ast.Expr {
 
 // collection takes ARRAY, MAP and MULTISET with their elements or a query.
 func (p *parser) collection(t *token) ast.Expr {
-	p.i++
+	p.skip(1)
 	var items []ast.Expr
 	var q ast.Query
 	if p.tok().kw == "(" {
@@ -650,7 +683,7 @@ func (p *parser) collection(t *token) ast.Expr {
 		}
 		q = s.Query
 	} else {
-		p.i++
+		p.skip(1)
 		if t.kw == "MULTISET" || !p.is("]") {
 			items = commaList(p, p.expr)
 		}
@@ -668,7 +701,7 @@ func (p *parser) collection(t *token) ast.Expr {
 // descriptor takes DESCRIPTOR(columns).
 func (p *parser) descriptor() ast.Expr {
 	d := &ast.Descriptor{Pos: p.pos()}
-	p.i += 2
+	p.skip(2)
 	if !p.accept(")") {
 		d.Columns = commaList(p, p.objectName)
 		p.need(")")

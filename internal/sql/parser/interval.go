@@ -13,14 +13,15 @@ var intervalUnits = map[string]ast.TimeUnit{
 // interval takes INTERVAL with a string or another value, and its range.
 func (p *parser) interval() ast.Expr {
 	pos := p.pos()
-	p.i++
+	p.skip(1)
 	negative := false
 	if kw := p.tok().kw; kw == "-" || kw == "+" {
 		negative = kw == "-"
-		p.i++
+		p.skip(1)
 	}
 	if p.tok().kind == tString {
-		lit := &ast.IntervalLit{Pos: pos, Negative: negative, Text: p.text()}
+		lit := &ast.IntervalLit{Pos: pos, Negative: negative, Text: p.tok().text}
+		p.skip(1)
 		lit.Range = p.intervalRange(true)
 		return lit
 	}
@@ -51,6 +52,23 @@ func (p *parser) interval() ast.Expr {
 	return x
 }
 
+// intervalSub takes the range behind the difference of two points in time, which stood in parentheses; without one, or
+// behind anything else, it returns what it was given.
+func (p *parser) intervalSub(x ast.Expr) ast.Expr {
+	b, ok := x.(*ast.Binary)
+	t := p.tok()
+	if _, unit := intervalUnits[t.kw]; !unit || !ok && !t.reserved {
+		return x
+	}
+	if !ok || b.Op != ast.Sub {
+		if t.reserved {
+			p.refuse(p.i, "a unit of time stands behind (x - y) or INTERVAL x only; as a name it stands in backticks")
+		}
+		return x
+	}
+	return &ast.IntervalSub{Pos: b.Pos, X: b.X, Y: b.Y, Range: p.intervalRange(true)}
+}
+
 // unit takes a unit of intervals that must be there.
 func (p *parser) unit() ast.TimeUnit {
 	u, ok := intervalUnits[p.tok().kw]
@@ -61,7 +79,7 @@ func (p *parser) unit() ast.TimeUnit {
 		p.unexpected()
 		return ast.UnitSecond
 	}
-	p.i++
+	p.skip(1)
 	return u
 }
 
@@ -80,7 +98,7 @@ func (p *parser) intervalRange(two bool) *ast.IntervalRange {
 		return r
 	}
 	at := p.i
-	p.i++
+	p.skip(1)
 	r.To = p.unit()
 	months := r.From == ast.UnitYear && r.To == ast.UnitMonth
 	seconds := r.From >= ast.UnitDay && r.To > r.From

@@ -41,7 +41,7 @@ func (p *parser) jsonFunction(t *token) ast.Expr {
 	case "JSON_ARRAY":
 		return p.jsonArray(t)
 	case "JSON_OBJECTAGG":
-		p.i += 2
+		p.skip(2)
 		pair := p.jsonPair()
 		x := &ast.JSONObjectAgg{Pos: t.pos, Key: pair.Key, Value: pair.Value, Nulls: p.jsonNulls()}
 		p.need(")")
@@ -62,7 +62,7 @@ func (p *parser) noCallTail(t *token) {
 
 // jsonHead takes a parenthesis, the value and the path.
 func (p *parser) jsonHead() (x, path ast.Expr) {
-	p.i += 2
+	p.skip(2)
 	x = p.expr()
 	p.need(",")
 	path = p.expr()
@@ -167,8 +167,8 @@ func (p *parser) jsonNulls() ast.JSONNulls {
 // jsonPair takes [KEY] key VALUE value or key : value.
 func (p *parser) jsonPair() *ast.JSONPair {
 	pair := &ast.JSONPair{Pos: p.pos()}
-	if n := p.peek(1); p.tok().kw == "KEY" && n.kw != "VALUE" && n.kw != ":" && n.kw != "." && n.kw != "(" && n.infix == 0 {
-		p.i++
+	if n := p.peek(1); p.tok().kw == "KEY" && n.kw != "VALUE" && n.kw != ":" && n.kw != "." {
+		p.skip(1)
 	}
 	pair.Key = p.expr()
 	if !p.accept(":") {
@@ -180,7 +180,7 @@ func (p *parser) jsonPair() *ast.JSONPair {
 
 // jsonObject takes JSON_OBJECT.
 func (p *parser) jsonObject(t *token) ast.Expr {
-	p.i += 2
+	p.skip(2)
 	x := &ast.JSONObject{Pos: t.pos}
 	if x.Nulls = p.jsonNulls(); x.Nulls == 0 && !p.is(")") {
 		x.Pairs = commaList(p, p.jsonPair)
@@ -192,7 +192,7 @@ func (p *parser) jsonObject(t *token) ast.Expr {
 
 // jsonArray takes JSON_ARRAY.
 func (p *parser) jsonArray(t *token) ast.Expr {
-	p.i += 2
+	p.skip(2)
 	x := &ast.JSONArray{Pos: t.pos}
 	if !p.is(")") {
 		x.Items = commaList(p, p.exprOrQuery)
@@ -204,7 +204,7 @@ func (p *parser) jsonArray(t *token) ast.Expr {
 
 // jsonArrayAgg takes JSON_ARRAYAGG, with its order within the parentheses or behind them.
 func (p *parser) jsonArrayAgg(t *token) ast.Expr {
-	p.i += 2
+	p.skip(2)
 	x := &ast.JSONArrayAgg{Pos: t.pos, X: p.expr()}
 	if p.accept("ORDER") {
 		x.OrderBy = p.orderItems()

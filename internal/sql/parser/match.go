@@ -31,7 +31,7 @@ func (p *parser) matchRecognize(input ast.TableExpr) ast.TableExpr {
 	m.StartAnchor = p.accept("^")
 	m.Pattern = p.pattern()
 	if t := p.tok(); t.kind == tWord && t.text == "$" {
-		p.i++
+		p.skip(1)
 		m.EndAnchor = true
 	}
 	p.need(")")
@@ -91,7 +91,7 @@ func (p *parser) afterMatch() *ast.AfterMatch {
 	}
 	a.Kind = ast.SkipToLast
 	if t := p.tok(); nameToken(p.peek(1)) && (t.kw == "FIRST" || t.kw == "LAST") {
-		p.i++
+		p.skip(1)
 		if t.kw == "FIRST" {
 			a.Kind = ast.SkipToFirst
 		}
@@ -142,22 +142,22 @@ func (p *parser) patternRepeat() ast.Pattern {
 	r := &ast.PatternRepeat{Pos: p.pos(), Pattern: p.patternPrimary()}
 	switch t := p.tok(); {
 	case t.kw == "*":
-		p.i++
+		p.skip(1)
 		r.Max = -1
 	case t.kw == "+":
-		p.i++
+		p.skip(1)
 		r.Min, r.Max = 1, -1
 	case t.kw == "?":
-		p.i++
+		p.skip(1)
 		r.Max = 1
 	case t.kw == "{" && p.peek(1).kw != "-":
-		p.i++
+		p.skip(1)
 		p.repeatRange(r)
 	default:
 		return r.Pattern
 	}
 	if p.tok().kw == "?" {
-		p.i++
+		p.skip(1)
 		r.Reluctant = true
 	}
 	return r

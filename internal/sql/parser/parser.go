@@ -186,6 +186,9 @@ func (p *parser) tok() *token { return &p.toks[p.i] }
 // peek returns the token n behind the current one, the last one if there are not so many.
 func (p *parser) peek(n int) *token { return &p.toks[min(p.i+n, len(p.toks)-1)] }
 
+// skip moves n tokens on, to the statement's end at most: there a parser stands that has failed.
+func (p *parser) skip(n int) { p.i = min(p.i+n, len(p.toks)-1) }
+
 // pos returns where the current token begins.
 func (p *parser) pos() ast.Pos { return p.toks[p.i].pos }
 
@@ -212,7 +215,7 @@ func (p *parser) accept(kw string) bool {
 	if !p.is(kw) {
 		return false
 	}
-	p.i++
+	p.skip(1)
 	return true
 }
 
@@ -277,7 +280,7 @@ func (p *parser) ident() *ast.Ident {
 		p.unexpected()
 		return &ast.Ident{Pos: t.pos}
 	}
-	p.i++
+	p.skip(1)
 	return &ast.Ident{Pos: t.pos, Name: t.text}
 }
 
@@ -294,7 +297,7 @@ func (p *parser) optIdent() *ast.Ident {
 func (p *parser) path() []*ast.Ident {
 	parts := []*ast.Ident{p.ident()}
 	for p.toks[p.i].kw == "." {
-		p.i++
+		p.skip(1)
 		parts = append(parts, p.ident())
 	}
 	return parts
@@ -334,7 +337,7 @@ func (p *parser) stringLit() *ast.StringLit {
 	s := &ast.StringLit{Pos: t.pos}
 	switch t.kind {
 	case tString:
-		p.i++
+		p.skip(1)
 		s.Value = t.text
 		if t.kw != "" {
 			s.Charset = t.kw[1:]
@@ -343,7 +346,7 @@ func (p *parser) stringLit() *ast.StringLit {
 			}
 		}
 	case tUnicode:
-		p.i++
+		p.skip(1)
 		s.Value = p.unicode(t)
 	default:
 		p.expect(aString)
@@ -352,7 +355,7 @@ func (p *parser) stringLit() *ast.StringLit {
 	}
 	for n := p.tok(); n.kind == tString && n.kw == ""; n = p.tok() {
 		s.Value += n.text
-		p.i++
+		p.skip(1)
 	}
 	return s
 }
@@ -381,7 +384,7 @@ func (p *parser) unicode(t *token) string {
 			return ""
 		}
 		esc = e.text[0]
-		p.i++
+		p.skip(1)
 	}
 	value, ok := unicodeEscapes(strings.ReplaceAll(t.text, "''", "'"), esc)
 	if !ok {
@@ -401,7 +404,7 @@ func (p *parser) number() *ast.NumberLit {
 		p.unexpected()
 		return &ast.NumberLit{Pos: t.pos, Text: "0"}
 	}
-	p.i++
+	p.skip(1)
 	return &ast.NumberLit{Pos: t.pos, Text: t.text}
 }
 
@@ -428,6 +431,6 @@ func (p *parser) integer() int {
 			return 0
 		}
 	}
-	p.i++
+	p.skip(1)
 	return n
 }

@@ -67,13 +67,13 @@ func (p *parser) queryTerm() ast.Query {
 	case "SELECT":
 		return p.selectBlock()
 	case "VALUES":
-		p.i++
+		p.skip(1)
 		return &ast.Values{Pos: pos, Rows: commaList(p, p.valuesRow)}
 	case "TABLE":
-		p.i++
+		p.skip(1)
 		return &ast.ExplicitTable{Pos: pos, Name: p.objectName()}
 	case "(":
-		p.i++
+		p.skip(1)
 		q := p.query()
 		p.need(")")
 		return q
@@ -108,7 +108,7 @@ func (p *parser) setOps(left ast.Query, level int) ast.Query {
 		if own < level {
 			return left
 		}
-		p.i++
+		p.skip(1)
 		p.link()
 		op := &ast.SetOp{Pos: left.Position(), Kind: kind, Left: left}
 		op.All = p.accept("ALL")
@@ -206,31 +206,31 @@ func (p *parser) orderItem() *ast.OrderItem {
 func (p *parser) valuesRow() *ast.RowCtor {
 	r := &ast.RowCtor{Pos: p.pos()}
 	if p.tok().kw == "ROW" && p.peek(1).kw == "(" {
-		p.i++
+		p.skip(1)
 	}
 	if p.tok().kw == "(" {
-		p.i++
+		p.skip(1)
 		r.Items = commaList(p, p.exprOrDefault)
 		p.need(")")
 		return r
 	}
-	r.Items = []ast.Expr{p.exprOrDefault()}
+	r.Items = []ast.Expr{p.expr()}
 	return r
 }
 
 // exprOrDefault takes an expression or DEFAULT.
 func (p *parser) exprOrDefault() ast.Expr {
 	if t := p.tok(); t.kw == "DEFAULT" {
-		p.i++
+		p.skip(1)
 		return &ast.DefaultArg{Pos: t.pos}
 	}
-	return p.expr()
+	return p.exprOrQuery()
 }
 
 // selectBlock takes a SELECT without what may stand behind the last one of several.
 func (p *parser) selectBlock() ast.Query {
 	s := &ast.Select{Pos: p.pos()}
-	p.i++
+	p.skip(1)
 	s.Hints = p.hints()
 	if p.tok().kw == "STREAM" && p.peek(1).kw != "(" {
 		p.refuse(p.i, "SELECT STREAM is not needed: every query is one over streams")
@@ -279,7 +279,7 @@ func (p *parser) selectItem() *ast.SelectItem {
 func (p *parser) star() *ast.Star {
 	pos := p.pos()
 	if p.tok().kw == "*" {
-		p.i++
+		p.skip(1)
 		return &ast.Star{Pos: pos}
 	}
 	n := 0
@@ -292,9 +292,9 @@ func (p *parser) star() *ast.Star {
 	s := &ast.Star{Pos: pos}
 	for ; n > 0; n -= 2 {
 		s.Qualifier = append(s.Qualifier, p.ident())
-		p.i++
+		p.skip(1)
 	}
-	p.i++
+	p.skip(1)
 	return s
 }
 
@@ -332,15 +332,15 @@ func (p *parser) groupItem() ast.Expr {
 	g := &ast.GroupingSets{Pos: t.pos}
 	switch {
 	case t.kw == "(" && p.peek(1).kw == ")":
-		p.i += 2
+		p.skip(2)
 		return &ast.RowCtor{Pos: t.pos}
 	case t.kw == "GROUPING" && p.peek(1).kw == "SETS":
-		p.i += 2
+		p.skip(2)
 	case t.kw == "CUBE":
-		p.i++
+		p.skip(1)
 		g.Kind = ast.Cube
 	case t.kw == "ROLLUP":
-		p.i++
+		p.skip(1)
 		g.Kind = ast.Rollup
 	default:
 		return p.expr()
@@ -392,7 +392,7 @@ func (p *parser) frame() *ast.Frame {
 	if p.tok().kw == "RANGE" {
 		f.Unit = ast.FrameRange
 	}
-	p.i++
+	p.skip(1)
 	if !p.accept("BETWEEN") {
 		f.Start = p.bound()
 		return f
@@ -432,7 +432,7 @@ func (p *parser) hints() []*ast.Hint {
 	if p.tok().kw != "/*+" {
 		return nil
 	}
-	p.i++
+	p.skip(1)
 	hints := commaList(p, p.hint)
 	p.need("*/")
 	return hints
@@ -475,7 +475,7 @@ func (p *parser) hintArg() *ast.HintArg {
 	case t.kind == tString || t.kind == tUnicode:
 		a.Value = p.stringLit()
 	case t.kw == "-":
-		p.i++
+		p.skip(1)
 		n := p.number()
 		n.Pos, n.Text = t.pos, "-"+n.Text
 		a.Value = n

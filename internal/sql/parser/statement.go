@@ -35,7 +35,7 @@ func (p *parser) statement() ast.Statement {
 	case "SET":
 		return p.set()
 	case "RESET":
-		p.i++
+		p.skip(1)
 		s := &ast.Reset{Pos: t.pos}
 		if p.tok().kind != tEOF {
 			s.Key = p.settingKey()
@@ -45,7 +45,7 @@ func (p *parser) statement() ast.Statement {
 		return p.rareStatement(t)
 	case "QUIT", "EXIT", "CLEAR", "HELP":
 		if p.peek(1).kind == tEOF {
-			p.i++
+			p.skip(1)
 			return &ast.ClientCommand{Pos: t.pos, Word: t.kw}
 		}
 	case "UPSERT", "MERGE":
@@ -55,7 +55,8 @@ func (p *parser) statement() ast.Statement {
 	for _, w := range statementWords {
 		p.expect(w)
 	}
-	e := &Error{Found: found(t), Expected: statementWords[:8], Suggestion: p.suggestion(p.tried)}
+	e := &Error{Found: found(t), Expected: statementWords[:8]}
+	e.Suggestion, e.Instead = p.suggestion(p.tried)
 	if t.kind == tError {
 		e = &Error{Found: found(t), Reason: t.text}
 	}
@@ -78,7 +79,7 @@ func (p *parser) jobStatement(t *token) ast.Statement {
 		p.needAll("BEGIN STATEMENT SET")
 		return &ast.BeginStatementSet{Pos: t.pos}
 	case "END":
-		p.i++
+		p.skip(1)
 		return &ast.EndStatementSet{Pos: t.pos}
 	}
 	return nil
@@ -184,7 +185,7 @@ func (p *parser) execute() ast.Statement {
 	case p.is("STATEMENT"):
 		return p.statementSet(pos)
 	case t.kw == "PLAN":
-		p.i++
+		p.skip(1)
 		return &ast.ExecutePlan{Pos: pos, File: p.text()}
 	case p.is("INSERT"):
 		return &ast.Execute{Pos: pos, Statement: p.insert()}
@@ -275,7 +276,7 @@ func (p *parser) use() ast.Statement {
 	case p.accept("MODULES"):
 		s.Kind, s.Modules = ast.ObjectModule, commaList(p, p.ident)
 	case p.is("CATALOG") && nameToken(p.peek(1)):
-		p.i++
+		p.skip(1)
 		s.Kind = ast.ObjectCatalog
 		id := p.ident()
 		s.Name = &ast.ObjectName{Pos: id.Pos, Parts: []*ast.Ident{id}}
@@ -317,26 +318,26 @@ func (p *parser) settingKey() string {
 // describe takes DESCRIBE.
 func (p *parser) describe() ast.Statement {
 	s := &ast.Describe{Pos: p.pos(), Kind: ast.ObjectTable}
-	p.i++
+	p.skip(1)
 	next := p.peek(1)
 	if next.kind == tEOF || next.kw == "." {
 		next = nil
 	}
 	switch kw := p.tok().kw; {
 	case kw == "TABLE":
-		p.i++
+		p.skip(1)
 	case next == nil:
 	case kw == "CATALOG":
-		p.i++
+		p.skip(1)
 		s.Kind = ast.ObjectCatalog
 	case kw == "DATABASE":
-		p.i++
+		p.skip(1)
 		s.Kind = ast.ObjectDatabase
 	case kw == "FUNCTION":
-		p.i++
+		p.skip(1)
 		s.Kind = ast.ObjectFunction
 	case kw == "JOB":
-		p.i++
+		p.skip(1)
 		s.Kind, s.Job = ast.ObjectJob, p.stringLit()
 		return s
 	default:
@@ -349,7 +350,7 @@ func (p *parser) describe() ast.Statement {
 
 // rareStatement takes the statements that scripts of jobs seldom hold.
 func (p *parser) rareStatement(t *token) ast.Statement {
-	p.i++
+	p.skip(1)
 	switch t.kw {
 	case "LOAD":
 		p.need("MODULE")
@@ -505,7 +506,7 @@ func (p *parser) show() ast.Statement {
 	if p.tok().kw == "CREATE" {
 		switch p.peek(1).kw {
 		case "MODEL", "CONNECTION", "MATERIALIZED":
-			p.i++
+			p.skip(1)
 			p.noSuchObject()
 		}
 	}

@@ -194,7 +194,7 @@ func (p *parser) tableAlias() *ast.TableAlias {
 // sample takes TABLESAMPLE.
 func (p *parser) sample() *ast.Sample {
 	s := &ast.Sample{Pos: p.pos()}
-	p.i++
+	p.skip(1)
 	switch {
 	case p.accept("BERNOULLI"):
 	case p.accept("SYSTEM"):
@@ -218,7 +218,7 @@ func (p *parser) sample() *ast.Sample {
 // unnest takes UNNEST(...).
 func (p *parser) unnest(pos ast.Pos, lateral bool) ast.TableExpr {
 	u := &ast.Unnest{Pos: pos, Lateral: lateral}
-	p.i++
+	p.skip(1)
 	p.need("(")
 	u.Exprs = commaList(p, p.exprOrQuery)
 	p.need(")")
@@ -230,7 +230,7 @@ func (p *parser) unnest(pos ast.Pos, lateral bool) ast.TableExpr {
 // tableFunction takes TABLE(f(...)).
 func (p *parser) tableFunction(pos ast.Pos, lateral bool) ast.TableExpr {
 	f := &ast.TableFunction{Pos: pos, Lateral: lateral}
-	p.i++
+	p.skip(1)
 	p.need("(")
 	if !p.callAhead() {
 		p.expect("a call of a function")

@@ -11,23 +11,23 @@ func (p *parser) typ(nullability bool) *ast.Type {
 	}
 	t := p.typeName()
 	for {
+		if nullability {
+			if p.acceptAll("NOT NULL") {
+				t.NotNull = true
+			} else {
+				p.accept("NULL")
+			}
+		}
 		switch p.tok().kw {
 		case "ARRAY":
 			t = &ast.Type{Pos: pos, Kind: ast.TypeArray, Length: -1, Scale: -1, Elem: t}
 		case "MULTISET":
 			t = &ast.Type{Pos: pos, Kind: ast.TypeMultiset, Length: -1, Scale: -1, Elem: t}
 		default:
-			if nullability {
-				if p.acceptAll("NOT NULL") {
-					t.NotNull = true
-				} else {
-					p.accept("NULL")
-				}
-			}
 			p.leave()
 			return t
 		}
-		p.i++
+		p.skip(1)
 		p.link()
 	}
 }
@@ -46,7 +46,7 @@ func (p *parser) typeName() *ast.Type {
 	tok := p.tok()
 	t := &ast.Type{Pos: tok.pos, Length: -1, Scale: -1}
 	if kind, ok := simpleTypes[tok.kw]; ok {
-		p.i++
+		p.skip(1)
 		t.Kind = kind
 		p.typeLength(t)
 		return t
@@ -55,17 +55,17 @@ func (p *parser) typeName() *ast.Type {
 	case "CHAR", "CHARACTER", "BINARY":
 		p.varying(t, tok.kw == "BINARY")
 	case "DOUBLE":
-		p.i++
+		p.skip(1)
 		t.Kind = ast.TypeDouble
 		p.accept("PRECISION")
 	case "TIME", "TIMESTAMP":
 		p.timeType(t, tok.kw)
 	case "INTERVAL":
-		p.i++
+		p.skip(1)
 		t.Kind = ast.TypeInterval
 		t.Interval = p.intervalRange(true)
 	case "ARRAY", "MULTISET":
-		p.i++
+		p.skip(1)
 		t.Kind = ast.TypeArray
 		if tok.kw == "MULTISET" {
 			t.Kind = ast.TypeMultiset
@@ -88,7 +88,7 @@ func (p *parser) otherType(t *ast.Type) {
 	tok := p.tok()
 	switch {
 	case tok.kw == "MAP" && p.peek(1).kw == "<":
-		p.i += 2
+		p.skip(2)
 		t.Kind = ast.TypeMap
 		t.Key = p.typ(true)
 		p.need(",")
@@ -123,7 +123,7 @@ func (p *parser) typeLength(t *ast.Type) {
 
 // varying takes CHAR and BINARY, with VARYING or without.
 func (p *parser) varying(t *ast.Type, binary bool) {
-	p.i++
+	p.skip(1)
 	varying := p.accept("VARYING")
 	switch {
 	case binary && varying:
@@ -143,7 +143,7 @@ func (p *parser) varying(t *ast.Type, binary bool) {
 
 // timeType takes TIME and TIMESTAMP with precision and time zone.
 func (p *parser) timeType(t *ast.Type, kw string) {
-	p.i++
+	p.skip(1)
 	t.Kind = ast.TypeTimestamp
 	if kw == "TIME" {
 		t.Kind = ast.TypeTime
@@ -153,7 +153,7 @@ func (p *parser) timeType(t *ast.Type, kw string) {
 	case p.acceptAll("WITHOUT TIME ZONE"):
 	case p.tok().kw == "WITH":
 		at := p.i
-		p.i++
+		p.skip(1)
 		if p.tok().kw == "TIME" {
 			p.refuse(at, "%s WITH TIME ZONE is not supported, by Flink neither; there is %s WITH LOCAL TIME ZONE", kw, "TIMESTAMP")
 		}
@@ -167,7 +167,7 @@ func (p *parser) timeType(t *ast.Type, kw string) {
 
 // rowType takes ROW<...> or ROW(...).
 func (p *parser) rowType(t *ast.Type) {
-	p.i++
+	p.skip(1)
 	t.Kind = ast.TypeRow
 	switch {
 	case p.accept("<>"):
@@ -195,7 +195,7 @@ func (p *parser) fieldDef() *ast.FieldDef {
 
 // classType takes STRUCTURED<'class', fields> and RAW('class', 'serializer').
 func (p *parser) classType(t *ast.Type, kw string) {
-	p.i++
+	p.skip(1)
 	if kw == "RAW" {
 		t.Kind = ast.TypeRaw
 		p.need("(")
