@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math/bits"
+	"os"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -15,51 +16,99 @@ import (
 )
 
 const (
-	latencyKeys = 1_000_000
+	latencyKeys     = 1_000_000
+	latencyParallel = 2
 	// latencyRun is how long latencies are taken, latencyWarm how long the job has run before: all keys are there by then.
-	latencyRun, latencyWarm = 20 * time.Second, 3 * time.Second
+	latencyWarm = 4 * time.Second
+	// latencyRateEnv fixes the rate in rows a second, instead of half of what the job reaches.
+	latencyRateEnv = "WEIR_BENCH_RATE"
 )
+
+var latencyRun = func() time.Duration {
+	if os.Getenv("WEIR_BENCH_SHORT") != "" {
+		return 8 * time.Second
+	}
+	return 25 * time.Second
+}()
 
 // stamped is a row with the moment at which it was due, in ns since the benchmark began.
 type stamped struct{ Key, Count, Due int64 }
 
-// BenchmarkStateLatency is the time of a row from the generator to the sink of a job that counts by key, while a checkpoint
-// is taken each second, at half of the rate that the same job reaches. The time begins when the row is due, not when it was
-// generated, so that a stall counts for every row that it held up. p99.99 is what the table asks for; the bare figures are
-// those of a loop that does the same at the same rate without an engine, and tell how far the machine itself stalls.
+// BenchmarkStateLatency is the time of a row from the generator to the sink of a job that counts a million keys, at half of
+// the rate that the same job reaches: two sources, a keyed exchange, two counting tasks with their sinks. A checkpoint is
+// taken each second, to the local disk. The time begins when the row was due, not when it was generated, so that a stall
+// counts for every row that it held up.
+//
+// Beside it: the same without checkpoints (none-), a loop that does the same without an engine (bare-), and what stalls the
+// machine itself: a goroutine of the process of the engine (go-) and a process of its own (os-) that only look at the clock
+// each millisecond, while the job with checkpoints runs.
 func BenchmarkStateLatency(b *testing.B) {
 	old := slog.SetLogLoggerLevel(slog.LevelWarn)
 	defer slog.SetLogLoggerLevel(old)
 	for b.Loop() {
-		most := runLatency(b, 0, 5*time.Second)
+		rate := latencyRate(b)
 		debug.FreeOSMemory()
-		rate := most.rate() / 2
-		got := runLatency(b, rate, latencyRun)
-		bare := bareLatency(rate, 5*time.Second)
-		b.ReportMetric(most.rate()/1e6, "Mrows/s-max")
-		b.ReportMetric(got.rate()/1e6, "Mrows/s")
-		b.ReportMetric(float64(got.checkpoints), "checkpoints")
-		for _, q := range []float64{50, 99, 99.99, 100} {
-			b.ReportMetric(got.quantile(q).Seconds()*1e3, fmt.Sprintf("ms-p%v", q))
-			b.ReportMetric(bare.quantile(q).Seconds()*1e3, fmt.Sprintf("ms-bare-p%v", q))
+		outer := startStallMeter(b)
+		inner := startStalls()
+		cpu, waited := processCPU(), runDelay()
+		got := runLatency(b, rate, latencyRun, true)
+		cpu, waited = processCPU()-cpu, runDelay()-waited
+		stalls, machine := inner.stop(), outer.stop(b)
+		debug.FreeOSMemory()
+		none, bare := &latencies{}, &latencies{}
+		if os.Getenv("WEIR_BENCH_SHORT") == "" {
+			none = runLatency(b, rate, latencyRun, false)
+			bare = bareLatency(rate, 5*time.Second)
 		}
+		b.ReportMetric(0, "ns/op")
+		b.ReportMetric(got.rate()/1e6, "Mrows/s")
+		b.ReportMetric(float64(got.n)/1e6, "Mrows")
+		b.ReportMetric(float64(got.checkpoints), "checkpoints")
+		b.ReportMetric(cpu.Seconds()/(latencyRun+latencyWarm).Seconds(), "cores")
+		b.ReportMetric(waited.Seconds()/(latencyRun+latencyWarm).Seconds(), "cores-waited-for")
+		for _, q := range []float64{50, 99, 99.99, 100} {
+			for _, of := range []struct {
+				name string
+				l    *latencies
+			}{{"", got}, {"none-", none}, {"bare-", bare}, {"go-", stalls}, {"os-", machine}} {
+				b.ReportMetric(of.l.quantile(q).Seconds()*1e3, fmt.Sprintf("ms-%sp%v", of.name, q))
+			}
+		}
+		got.explain(b)
 	}
 }
 
+// latencyRate is half of what the job reaches.
+func latencyRate(b *testing.B) float64 {
+	if s := os.Getenv(latencyRateEnv); s != "" {
+		rate, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return rate
+	}
+	most := runLatency(b, 0, 5*time.Second, true)
+	b.ReportMetric(most.rate()/1e6, "Mrows/s-max")
+	return most.rate() / 2
+}
+
 // runLatency runs the job for a while at a rate; 0 is as fast as it can.
-func runLatency(b *testing.B, rate float64, d time.Duration) *latencies {
-	l := &latencies{from: time.Now().Add(latencyWarm)}
+func runLatency(b *testing.B, rate float64, d time.Duration, checkpoints bool) *latencies {
+	l := &latencies{}
 	src := pacer{began: time.Now(), rate: rate, until: latencyWarm + d}
-	env := weir.NewEnv("latency").Parallelism(1).EnableCheckpointing(time.Second).Set("execution.checkpointing.dir", b.TempDir())
+	env := weir.NewEnv("latency").Parallelism(latencyParallel).Set("restart-strategy.type", "none")
+	if checkpoints {
+		env.EnableCheckpointing(time.Second).Set("execution.checkpointing.dir", b.TempDir())
+	}
 	weir.From(env, "rows", src).KeyBy(func(r stamped) int64 { return r.Key }).
 		Reduce("count", func(have, row stamped) stamped {
 			return stamped{have.Key, have.Count + row.Count, row.Due}
-		}).To("sink", latencySink{src.began, l})
+		}).To("sink", latencySink{began: src.began, from: latencyWarm, into: l})
 	res, err := env.Execute(b.Context())
 	if err != nil {
 		b.Fatal(err)
 	}
-	if res.Restarts > 0 || res.Checkpoints == 0 {
+	if res.Restarts > 0 || checkpoints && res.Checkpoints == 0 {
 		b.Fatalf("%d restarts and %d checkpoints", res.Restarts, res.Checkpoints)
 	}
 	l.checkpoints = res.Checkpoints
@@ -69,7 +118,7 @@ func runLatency(b *testing.B, rate float64, d time.Duration) *latencies {
 // pacer is a source of rows that are due at a rate. It ends by itself.
 type pacer struct {
 	began time.Time
-	rate  float64 // rows a second; 0: no limit
+	rate  float64 // rows a second of all readers; 0: no limit
 	until time.Duration
 }
 
@@ -78,14 +127,20 @@ func (pacer) Boundedness() connector.Boundedness { return connector.Bounded }
 func (pacer) Enumerator(c connector.EnumeratorContext, _ []byte) (connector.Enumerator, error) {
 	return &shares{left: c.Parallelism}, nil
 }
-func (p pacer) Reader(connector.ReaderContext) (connector.Reader[stamped], error) {
-	return &pacedReader{pacer: p}, nil
+func (p pacer) Reader(c connector.ReaderContext) (connector.Reader[stamped], error) {
+	return p.reader(c.Subtask, c.Parallelism), nil
+}
+
+func (p pacer) reader(subtask, parallelism int) *pacedReader {
+	p.rate /= float64(parallelism)
+	return &pacedReader{pacer: p, first: int64(subtask), step: int64(parallelism)}
 }
 
 type pacedReader struct {
 	pacer
-	split string
-	sent  int64
+	split       string
+	first, step int64 // of the numbers from which keys are made
+	sent        int64
 }
 
 func (r *pacedReader) AddSplit(s connector.Split) error { r.split = s.ID; return nil }
@@ -109,11 +164,11 @@ func (r *pacedReader) Poll(b *connector.Batch[stamped]) (string, connector.Statu
 	}
 	out := b.Rows[:n]
 	for i := range out {
-		due := int64(since)
+		at, due := r.sent+int64(i), int64(since)
 		if gap > 0 {
-			due = int64(float64(r.sent+int64(i)) * gap)
+			due = int64(float64(at) * gap)
 		}
-		out[i] = stamped{scatter(r.sent+int64(i), latencyKeys), 1, due}
+		out[i] = stamped{scatter(r.first+at*r.step, latencyKeys), 1, due}
 	}
 	b.Rows, r.sent = out, r.sent+n
 	return r.split, connector.More, nil
@@ -128,13 +183,19 @@ func (r *pacedReader) Wait(ctx context.Context) error {
 		return nil
 	}
 }
-func (r *pacedReader) Pause(map[string]bool)                {}
-func (r *pacedReader) Snapshot() ([]connector.Split, error) { return []connector.Split{{ID: "a"}}, nil }
-func (r *pacedReader) Close() error                         { return nil }
+func (r *pacedReader) Pause(map[string]bool) {}
+func (r *pacedReader) Snapshot() ([]connector.Split, error) {
+	if r.split == "" {
+		return nil, nil
+	}
+	return []connector.Split{{ID: r.split}}, nil
+}
+func (r *pacedReader) Close() error { return nil }
 
-// latencySink takes the latency of each row; the clock is read once a batch.
+// latencySink takes the latency of each row; the clock is read once a batch. Rows that come before from are not counted.
 type latencySink struct {
 	began time.Time
+	from  time.Duration
 	into  *latencies
 }
 
@@ -143,128 +204,80 @@ func (s latencySink) Writer(connector.WriterContext) (connector.Writer[stamped],
 	return &latencyWriter{s: s}, nil
 }
 
-type latencyWriter struct{ s latencySink }
+type latencyWriter struct {
+	s latencySink
+	l latencies
+}
 
 func (w *latencyWriter) Write(rows []stamped, _ []int64) error {
-	w.s.into.take(w.s.began, rows)
+	w.l.take(time.Since(w.s.began), w.s.from, rows)
 	return nil
 }
 func (w *latencyWriter) Flush() error { return nil }
-func (w *latencyWriter) Close() error { return nil }
+func (w *latencyWriter) Close() error { w.s.into.join(&w.l); return nil }
 
-// latencies is a histogram of durations whose buckets are 1/64 of their values wide. One goroutine takes, and nobody reads
-// before it is done.
-type latencies struct {
-	from        time.Time // rows before are not counted
-	first, last time.Time
-	n           int64
-	buckets     [64 * 64]int64
-	checkpoints int
-}
-
-func (l *latencies) take(began time.Time, rows []stamped) {
-	now := time.Now()
-	if now.Before(l.from) {
-		return
-	}
-	if l.n == 0 {
-		l.first = now
-	}
-	l.last = now
-	at := int64(now.Sub(began))
-	for i := range rows {
-		l.add(at - rows[i].Due)
-	}
-}
-
-func (l *latencies) add(ns int64) {
-	l.n++
-	l.buckets[bucketOf(uint64(max(0, ns)))]++
-}
-
-// bucketOf keeps the seven highest bits.
-func bucketOf(v uint64) int {
-	shift := max(0, bits.Len64(v)-7)
-	return shift<<6 + int(v>>shift)
-}
-
-// bucketEnd is the least value above a bucket.
-func bucketEnd(b int) uint64 {
-	if b < 128 {
-		return uint64(b) + 1
-	}
-	shift := b>>6 - 1
-	return (uint64(b)&63 + 64 + 1) << shift
-}
-
-func (l *latencies) rate() float64 { return float64(l.n) / l.last.Sub(l.first).Seconds() }
-
-func (l *latencies) quantile(percent float64) time.Duration {
-	left := int64(float64(l.n) * percent / 100)
-	for i, n := range l.buckets {
-		if left -= n; left <= 0 && n > 0 {
-			return time.Duration(bucketEnd(i))
-		}
-	}
-	return 0
-}
-
-// bareLatency is the same without an engine: one goroutine makes rows as they are due, and another counts them in a map.
+// bareLatency is the same without an engine: two goroutines make rows as they are due and divide them by key, and two others
+// count them in arrays.
 func bareLatency(rate float64, d time.Duration) *latencies {
-	l := &latencies{}
+	all := &latencies{}
 	p := pacer{began: time.Now(), rate: rate, until: d}
-	l.from = p.began
-	r := &pacedReader{pacer: p, split: "a"}
-	full, free := make(chan []stamped, 8), make(chan []stamped, 8)
-	for range cap(free) {
-		free <- make([]stamped, 0, 512)
-	}
-	var all sync.WaitGroup
-	all.Go(func() {
-		counts := make([]int64, latencyKeys)
-		for rows := range full {
-			for i := range rows {
-				counts[rows[i].Key]++
-				rows[i].Count = counts[rows[i].Key]
-			}
-			l.take(p.began, rows)
-			free <- rows[:0]
+	var makers, takers sync.WaitGroup
+	free := make(chan []stamped, 8*latencyParallel)
+	var full [latencyParallel]chan []stamped
+	for i := range full {
+		full[i] = make(chan []stamped, 8)
+		for range 8 {
+			free <- make([]stamped, 0, 512)
 		}
-	})
+		takers.Go(func() {
+			l, counts := &latencies{}, make([]int64, latencyKeys)
+			for rows := range full[i] {
+				for j := range rows {
+					counts[rows[j].Key]++
+					rows[j].Count = counts[rows[j].Key]
+				}
+				l.take(time.Since(p.began), 0, rows)
+				free <- rows[:0]
+			}
+			all.join(l)
+		})
+		makers.Go(func() {
+			r := p.reader(i, latencyParallel)
+			r.split = "a"
+			bareMaker(r, full[:], free)
+		})
+	}
+	makers.Wait()
+	for i := range full {
+		close(full[i])
+	}
+	takers.Wait()
+	return all
+}
+
+func bareMaker(r *pacedReader, full []chan []stamped, free chan []stamped) {
+	in := connector.Batch[stamped]{Rows: make([]stamped, 0, 512)}
 	for {
-		b := connector.Batch[stamped]{Rows: <-free}
-		_, st, _ := r.Poll(&b)
-		if len(b.Rows) > 0 {
-			full <- b.Rows
-		} else {
-			free <- b.Rows
+		in.Rows = in.Rows[:0]
+		_, st, _ := r.Poll(&in)
+		if len(in.Rows) > 0 {
+			var out [latencyParallel][]stamped
+			for i := range out {
+				out[i] = <-free
+			}
+			for _, row := range in.Rows {
+				to := row.Key % latencyParallel
+				out[to] = append(out[to], row)
+			}
+			for i := range out {
+				full[i] <- out[i]
+			}
 		}
 		if st == connector.SplitDone {
-			break
+			return
 		}
 		if st == connector.Waiting {
 			time.Sleep(time.Millisecond)
-		}
-	}
-	close(full)
-	all.Wait()
-	return l
-}
-
-// TestLatencies checks the histogram that the figures come from.
-func TestLatencies(t *testing.T) {
-	for _, v := range []uint64{0, 1, 63, 64, 127, 128, 129, 1000, 999_999, 50_000_000, 1 << 40} {
-		if end := bucketEnd(bucketOf(v)); end <= v || float64(end) > float64(v)*(1+1.0/64)+1 {
-			t.Errorf("%d is in a bucket that ends at %d", v, end)
-		}
-	}
-	l := &latencies{}
-	for i := range int64(10_000) {
-		l.add(i * 1000)
-	}
-	for percent, want := range map[float64]time.Duration{50: 5 * time.Millisecond, 99: 9900 * time.Microsecond, 100: 10 * time.Millisecond} {
-		if got := l.quantile(percent); got < want*99/100 || got > want*102/100 {
-			t.Errorf("p%v of 0 to 10 ms is %v", percent, got)
 		}
 	}
 }

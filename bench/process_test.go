@@ -35,6 +35,8 @@ func TestMain(m *testing.M) {
 			weir.From(env, "silence", silence{}).KeyBy(func(r small) int64 { return r.A }).Count("counts").To("out", print.Sink[weir.Keyed[int64, int64]]())
 			return nil
 		})
+	case "stalls":
+		measureStalls()
 	case "tcp":
 		weir.Main(func(env *weir.Env) error {
 			env.Parallelism(2)
