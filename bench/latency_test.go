@@ -18,14 +18,16 @@ import (
 const (
 	latencyKeys     = 1_000_000
 	latencyParallel = 2
-	// latencyRun is how long latencies are taken, latencyWarm how long the job has run before: all keys are there by then.
-	latencyWarm = 4 * time.Second
+	latencyWarm = 4 * time.Second // before latencies are taken: all keys are there by then
 	// latencyRateEnv fixes the rate in rows a second, instead of half of what the job reaches.
 	latencyRateEnv = "WEIR_BENCH_RATE"
+	// latencyShortEnv leaves out what stands beside the job, and is short.
+	latencyShortEnv = "WEIR_BENCH_SHORT"
 )
 
+// latencyRun is how long latencies are taken.
 var latencyRun = func() time.Duration {
-	if os.Getenv("WEIR_BENCH_SHORT") != "" {
+	if os.Getenv(latencyShortEnv) != "" {
 		return 8 * time.Second
 	}
 	return 25 * time.Second
@@ -49,14 +51,14 @@ func BenchmarkStateLatency(b *testing.B) {
 		rate := latencyRate(b)
 		debug.FreeOSMemory()
 		outer := startStallMeter(b)
-		inner := startStalls()
+		inner := startStalls(latencyWarm)
 		cpu, waited := processCPU(), runDelay()
 		got := runLatency(b, rate, latencyRun, true)
 		cpu, waited = processCPU()-cpu, runDelay()-waited
 		stalls, machine := inner.stop(), outer.stop(b)
 		debug.FreeOSMemory()
 		none, bare := &latencies{}, &latencies{}
-		if os.Getenv("WEIR_BENCH_SHORT") == "" {
+		if os.Getenv(latencyShortEnv) == "" {
 			none = runLatency(b, rate, latencyRun, false)
 			bare = bareLatency(rate, 5*time.Second)
 		}

@@ -23,9 +23,11 @@ type stalls struct {
 	l    *latencies
 }
 
-func startStalls() *stalls {
+// startStalls starts after a while.
+func startStalls(after time.Duration) *stalls {
 	s := &stalls{done: make(chan struct{}), l: &latencies{}}
 	s.all.Go(func() {
+		time.Sleep(after)
 		began := time.Now()
 		for due := stallTick; ; {
 			select {
@@ -76,7 +78,7 @@ func startStallMeter(b *testing.B) *stallMeter {
 
 // measureStalls is the process of a stallMeter: it measures until its input ends and prints its histogram.
 func measureStalls() {
-	s := startStalls()
+	s := startStalls(latencyWarm)
 	_, _ = os.Stdin.Read(make([]byte, 1))
 	for i, n := range s.stop().buckets {
 		if n > 0 {
