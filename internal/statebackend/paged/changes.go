@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sort"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/weir-stream/weir/internal/keygroup"
 )
@@ -260,7 +261,7 @@ func (f *FrozenTable) changed(since uint64, r keygroup.Range, visit func(hash ui
 		if m := f.segs[i].image; m != nil && len(union) > 0 {
 			v := f.viewOf()
 			v.loadBits(m, f.seq, union)
-			if !v.show(r, len(v.words), visit) {
+			if !v.show(r, f.segs[i].n, visit) {
 				return
 			}
 		}
@@ -272,22 +273,35 @@ func (f *FrozenTable) changed(since uint64, r keygroup.Range, visit func(hash ui
 
 // loadBits makes v a copy of the cells of m with a bit, as they were at the cut.
 func (v *view) loadBits(m *image, seq uint64, set []uint64) {
-	v.words, v.bytes = v.words[:0], v.bytes[:0]
+	v.size = uintptr(m.mask+1) * v.cellBytes
+	v.words = slices.Grow(v.words[:0], int(v.size/8))[:v.size/8]
+	clear(v.words)
+	v.bytes = v.bytes[:0]
 	for w := 0; w < len(set); {
 		m.mu.Lock()
-		for copied := 0; w < len(set) && copied < v.lockBytes; w++ {
-			for x := set[w]; x != 0; x &= x - 1 {
-				bit := uintptr(w<<6 + bits.TrailingZeros64(x))
-				off := (bit<<v.bitShift + v.cellBytes - 1) / v.cellBytes * v.cellBytes
-				cell, key, val := m.at(seq, off)
-				to := uintptr(len(v.words) * 8)
-				v.words = append(v.words, make([]uint64, v.cellBytes/8)...)
-				v.put(to, cell, key, val)
-				copied += int(v.cellBytes) + len(key) + len(val)
-			}
-		}
+		w = v.copySet(m, seq, set, w)
 		m.mu.Unlock()
+		v.pace.Break()
 	}
-	v.size = uintptr(len(v.words) * 8)
+	v.overlayLogs(m, seq, set)
 	v.close()
+}
+
+// copySet copies cells of the w-th and further words of set that have not changed since the cut, and returns where to go on.
+func (v *view) copySet(m *image, seq uint64, set []uint64, w int) int {
+	logs := m.changedSince(seq)
+	for copied := 0; w < len(set) && copied < v.lockBytes; w++ {
+		for x := set[w]; x != 0; x &= x - 1 {
+			bit := uintptr(w<<6 + bits.TrailingZeros64(x))
+			off := (bit<<v.bitShift + v.cellBytes - 1) / v.cellBytes * v.cellBytes
+			if slices.ContainsFunc(logs, func(u *undo) bool { return u.has(v.shape, off) }) {
+				continue
+			}
+			cell := unsafe.Add(m.cells, off)
+			key, val := v.refs(&m.arena, cell)
+			v.put(off, cell, key, val)
+			copied += int(v.cellBytes) + len(key) + len(val)
+		}
+	}
+	return w
 }

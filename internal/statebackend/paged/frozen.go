@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/weir-stream/weir/internal/background"
 	"github.com/weir-stream/weir/internal/keygroup"
 )
 
@@ -182,6 +183,7 @@ type view struct {
 	bytes []byte
 	order []uint32 // where cells begin, in words
 	sums  []uint32
+	pace  background.Pace
 }
 
 // viewLockBytes is about how much a reader copies under the lock of an image.
@@ -198,7 +200,14 @@ func (v *view) load(m *image, seq uint64) {
 		m.mu.Lock()
 		off = v.copyClean(m, seq, off)
 		m.mu.Unlock()
+		v.pace.Break()
 	}
+	v.overlayLogs(m, seq, nil)
+	v.close()
+}
+
+// overlayLogs fills in the cells that have changed since the cut; of those with a bit in set, if it is not nil.
+func (v *view) overlayLogs(m *image, seq uint64, set []uint64) {
 	// Only the last log grows, and what it gets from now on was copied above or is in an older one.
 	m.mu.Lock()
 	var logs [][]undoChunk
@@ -210,23 +219,28 @@ func (v *view) load(m *image, seq uint64) {
 	m.mu.Unlock()
 	// What a cell was at an older cut comes last and wins.
 	for _, chunks := range slices.Backward(logs) {
-		v.overlay(chunks)
+		v.overlay(chunks, set)
 	}
-	v.close()
 }
 
 // close ends the filling of v.
 func (v *view) close() { v.arena = arena{base: unsafe.Pointer(unsafe.SliceData(v.bytes))} }
 
-// copyClean copies cells from off on that have not changed since the cut and returns where to go on. The others are filled in
-// by overlay.
-func (v *view) copyClean(m *image, seq uint64, off uintptr) uintptr {
+// changedSince returns the logs that have cells of a cut. The lock is held.
+func (m *image) changedSince(seq uint64) []*undo {
 	var logs []*undo
 	for _, u := range m.logs {
 		if u.seq >= seq && u.bits != nil {
 			logs = append(logs, u)
 		}
 	}
+	return logs
+}
+
+// copyClean copies cells from off on that have not changed since the cut and returns where to go on. The others are filled in
+// by overlay.
+func (v *view) copyClean(m *image, seq uint64, off uintptr) uintptr {
+	logs := m.changedSince(seq)
 	plain := v.keyWidth != 0 && !v.blobs
 	n := (v.size - off) / v.cellBytes
 	n = min(n, max(uintptr(v.lockBytes)/v.cellBytes, 1))
@@ -271,14 +285,18 @@ func (v *view) append(b []byte) uint32 {
 	return uint32(at / 8)
 }
 
-// overlay fills in what a log has saved.
-func (v *view) overlay(chunks []undoChunk) {
+// overlay fills in what a log has saved; see overlayLogs.
+func (v *view) overlay(chunks []undoChunk, set []uint64) {
 	for _, c := range chunks {
 		for at := 0; at < c.used; {
 			off, cell, key, val, size := v.entry(unsafe.Add(c.p, at))
-			v.put(off, cell, key, val)
+			bit := off >> v.bitShift
+			if set == nil || bit>>6 < uintptr(len(set)) && set[bit>>6]>>(bit&63)&1 != 0 {
+				v.put(off, cell, key, val)
+			}
 			at += size
 		}
+		v.pace.Break()
 	}
 }
 

@@ -3,6 +3,7 @@ package transfer
 import (
 	"io"
 
+	"github.com/weir-stream/weir/internal/background"
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/keygroup"
 	"github.com/weir-stream/weir/internal/snapshot"
@@ -57,10 +58,12 @@ func SaveParts(w io.Writer, parts []statebackend.Part, groups keygroup.Range, op
 	return merge(newObjects(w, false, &opt), feeds)
 }
 
-// visitOf makes entries of units. The entry is the same for all.
+// visitOf makes entries of units. The entry is the same for all. Between them it gives way to the stream.
 func visitOf(f visitEntry) statebackend.Visit {
 	var e snapshot.Entry
+	var pace background.Pace
 	return func(k statebackend.Key, ns, user, value []byte) bool {
+		pace.Point()
 		e = snapshot.Entry{Hash: k.Hash, Key: k.Bytes, Namespace: ns, UserKey: user, Value: value}
 		return f(&e)
 	}
@@ -73,9 +76,11 @@ func SaveChanges(w io.Writer, parts []statebackend.Part, since map[string]uint64
 	for i, p := range parts {
 		each := func(f visitEntry) error {
 			var e snapshot.Entry
+			var pace background.Pace
 			c, ok := p.Data.(statebackend.Changing)
 			mark, known := since[p.State.Name]
 			if !ok || !known || !c.Changes(mark, groups, func(k statebackend.Key, ns, user, value []byte, removed bool) bool {
+				pace.Point()
 				e = snapshot.Entry{Hash: k.Hash, Key: k.Bytes, Namespace: ns, UserKey: user, Value: value, Removed: removed}
 				return f(&e)
 			}) {
