@@ -18,7 +18,7 @@ import (
 const (
 	latencyKeys     = 1_000_000
 	latencyParallel = 2
-	latencyWarm = 4 * time.Second // before latencies are taken: all keys are there by then
+	latencyWarm     = 4 * time.Second // before latencies are taken: all keys are there by then
 	// latencyRateEnv fixes the rate in rows a second, instead of half of what the job reaches.
 	latencyRateEnv = "WEIR_BENCH_RATE"
 	// latencyShortEnv leaves out what stands beside the job, and is short.
