@@ -219,11 +219,11 @@ func (k *kept) Discard(ctx context.Context, c jobmanager.Collected) error {
 func (k *kept) Forget(ctx context.Context, epoch ids.Epoch) error { return k.store.Forget(ctx, epoch) }
 
 // Restore implements jobmanager.Checkpoints.
-func (k *kept) Restore(ctx context.Context, epoch ids.Epoch, g ids.Generation) (jobmanager.Restored, error) {
+func (k *kept) Restore(ctx context.Context, epoch ids.Epoch, g ids.Generation, damaged map[ids.Epoch]error) (jobmanager.Restored, error) {
 	if err := k.store.Leads(ctx); err != nil {
 		return jobmanager.Restored{}, err
 	}
-	r, err := k.restore(ctx, epoch, g)
+	r, err := k.restore(ctx, epoch, g, damaged)
 	if err != nil { // another leader may have deleted it meanwhile
 		if lost := k.store.Leads(ctx); errs.CodeOf(lost) == errs.CodeFenced {
 			err = lost
@@ -232,12 +232,12 @@ func (k *kept) Restore(ctx context.Context, epoch ids.Epoch, g ids.Generation) (
 	return r, err
 }
 
-func (k *kept) restore(ctx context.Context, epoch ids.Epoch, g ids.Generation) (jobmanager.Restored, error) {
+func (k *kept) restore(ctx context.Context, epoch ids.Epoch, g ids.Generation, damaged map[ids.Epoch]error) (jobmanager.Restored, error) {
 	k.sweep = g
 	var ref storage.Ref
 	var err error
 	if epoch > 0 {
-		ref, epoch, err = k.store.Restorable(ctx, epoch)
+		ref, epoch, err = k.store.Restorable(ctx, epoch, damaged)
 	} else {
 		ref, err = k.given(ctx)
 	}

@@ -209,6 +209,9 @@ func (g *running) Checkpoint(b rpc.Body) {
 		g.each(b.Tasks, func(t *runningTask) {
 			t.task.Abort(uint64(b.Epoch))
 			if t.saves != nil {
+				if b.Whole {
+					t.saves.Whole()
+				}
 				t.saves.GivenUp(b.Epoch)
 			}
 		})

@@ -445,11 +445,14 @@ func (c *Coordinator) stepUnwritten(e ManifestFailed) {
 		return
 	}
 	p.writing = false
-	if !e.Fenced {
+	switch {
+	case e.Fenced:
+		c.stepDown()
+	case e.Gone:
+		c.fail(p, ReasonGone)
+	default:
 		c.fail(p, ReasonManifest)
-		return
 	}
-	c.stepDown()
 }
 
 func (c *Coordinator) stepDown() {

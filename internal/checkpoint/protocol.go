@@ -52,10 +52,11 @@ type (
 	// ManifestWritten says that a manifest is durable.
 	ManifestWritten struct{ Epoch ids.Epoch }
 	// ManifestFailed says that a manifest is certainly not there and never will be. A write whose answer was lost must be
-	// resolved first (by reading back). Fenced: another writer's manifest has the name.
+	// resolved first (by reading back). Fenced: another writer's manifest has the name. Gone: what it would have listed is lost.
 	ManifestFailed struct {
 		Epoch  ids.Epoch
 		Fenced bool
+		Gone   bool
 	}
 	// Reserved says that the epochs up to Through belong to this term, durably.
 	Reserved struct{ Through ids.Epoch }

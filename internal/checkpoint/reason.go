@@ -14,6 +14,8 @@ const (
 	ReasonDeclined
 	// ReasonManifest is a manifest that could not be written.
 	ReasonManifest
+	// ReasonGone is that the storage has lost what earlier checkpoints have written.
+	ReasonGone
 	// ReasonSubsumed is a newer checkpoint.
 	ReasonSubsumed
 	// ReasonRestarting is a restart of the job.
@@ -33,7 +35,7 @@ const (
 	reasonCount
 )
 
-var reasonNames = [reasonCount]string{"none", "expired", "declined", "manifest", "subsumed", "restarting", "ended", "fenced",
+var reasonNames = [reasonCount]string{"none", "expired", "declined", "manifest", "gone", "subsumed", "restarting", "ended", "fenced",
 	"not-running", "stopping", "queue-full", "purpose"}
 
 var reasonSentences = [reasonCount]string{
@@ -41,6 +43,7 @@ var reasonSentences = [reasonCount]string{
 	ReasonExpired:    "Not every task had stored its snapshot within the checkpoint timeout; look at the tasks that are missing.",
 	ReasonDeclined:   "A task could not take or store its snapshot.",
 	ReasonManifest:   "The snapshots are stored, but their manifest could not be written; look at the storage.",
+	ReasonGone:       "What earlier checkpoints have written is gone from the storage; the next checkpoint writes everything anew.",
 	ReasonSubsumed:   "A newer checkpoint completed first, so this one is of no use any more.",
 	ReasonRestarting: "The job restarts, and the tasks that took part are gone.",
 	ReasonEnded:      "The job has ended.",
@@ -68,5 +71,6 @@ func (r Reason) Sentence() string {
 }
 
 // counts reports whether a failed checkpoint uses up Config.TolerableFailures. A slow checkpoint does not: it widens what
-// would be replayed, and is reported, but must not fail a job that is only behind.
+// would be replayed, and is reported, but must not fail a job that is only behind. Nor does one that finds the storage emptied: a
+// restart would find nothing to go on from, and the next checkpoint heals it.
 func (r Reason) counts() bool { return r == ReasonDeclined || r == ReasonManifest }

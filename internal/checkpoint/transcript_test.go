@@ -215,7 +215,7 @@ func parseEvent(f []string) Event {
 	case "written":
 		return ManifestWritten{number(f[0])}
 	case "unwritten":
-		return ManifestFailed{number(f[0]), f[1] == "fenced"}
+		return ManifestFailed{number(f[0]), f[1] == "fenced", f[1] == "gone"}
 	case "reserved":
 		return Reserved{number(f[0])}
 	case "unreserved":

@@ -64,6 +64,10 @@ const (
 	CodeFenced Code = "leader.fenced"
 	// CodeCheckpoint: a checkpoint or savepoint came to nothing.
 	CodeCheckpoint Code = "checkpoint.failed"
+	// CodeGone: what a complete checkpoint has written is not in the storage any more.
+	CodeGone Code = "checkpoint.gone"
+	// CodeDamaged: a task could not load its state, because bytes of the checkpoint are not those that were written.
+	CodeDamaged Code = "checkpoint.damaged"
 )
 
 // Error is an error with a code, a class and the place where it happened.

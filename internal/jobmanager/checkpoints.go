@@ -30,6 +30,7 @@ type checkpoints struct {
 	requests map[uint64]*request
 	lastReq  uint64
 
+	gone       bool                     // the storage has lost what complete epochs list: only while that is told
 	lost       bool                     // another leader has the job
 	running    bool                     // the coordinator has been told so
 	point      *checkpoint.RestorePoint // nil as long as it is not known
@@ -166,7 +167,9 @@ func (c *checkpoints) carryOut(cmd checkpoint.Command) {
 		if c.lost { // its manifest may be there, for the next leader: what it lists must stay
 			return
 		}
-		c.m.sendTasks(cmd.Tasks, func(tasks []ids.TaskID) rpc.Body { return &rpc.CheckpointAbort{Epoch: cmd.Epoch, Tasks: tasks} })
+		c.m.sendTasks(cmd.Tasks, func(tasks []ids.TaskID) rpc.Body {
+			return &rpc.CheckpointAbort{Epoch: cmd.Epoch, Whole: c.gone, Tasks: tasks}
+		})
 	case checkpoint.NotifyComplete:
 		c.m.sendTasks(cmd.Tasks, func(tasks []ids.TaskID) rpc.Body {
 			return &rpc.CheckpointComplete{Epoch: cmd.Epoch, Stop: cmd.Stop, Tasks: tasks}
@@ -379,7 +382,9 @@ func (c *checkpoints) publish(cmd checkpoint.WriteManifest) {
 				c.declined = storeError(err)
 				c.lost = c.lost || errs.CodeOf(err) == errs.CodeFenced
 				c.m.cfg.Log.Warn("a manifest could not be written", "checkpoint", cmd.Epoch, "err", err)
-				c.step(checkpoint.ManifestFailed{Epoch: cmd.Epoch, Fenced: errs.CodeOf(err) == errs.CodeFenced})
+				c.gone = errs.CodeOf(err) == errs.CodeGone
+				c.step(checkpoint.ManifestFailed{Epoch: cmd.Epoch, Fenced: errs.CodeOf(err) == errs.CodeFenced, Gone: c.gone})
+				c.gone = false
 			}
 		}
 	})
@@ -427,7 +432,7 @@ func (c *checkpoints) failed(cmd checkpoint.Failed) {
 		err.Class = errs.ClassCanceled // nothing is wrong with the checkpoint itself
 	case checkpoint.ReasonExpired:
 		err.Msg += fmt.Sprintf(" Missing: %v", c.m.job.names(cmd.Missing))
-	case checkpoint.ReasonDeclined, checkpoint.ReasonManifest:
+	case checkpoint.ReasonDeclined, checkpoint.ReasonManifest, checkpoint.ReasonGone:
 		err.Err = c.declined
 	}
 	c.m.figures.checkpoint(func(f *CheckpointFigures) { f.Failed++ })
@@ -455,14 +460,14 @@ func (c *checkpoints) end(epoch ids.Epoch) *underWay {
 
 // load reads what the tasks start from.
 func (c *checkpoints) load(p checkpoint.RestorePoint) {
-	ctx, generation, was := c.m.life, c.m.nextGeneration(), c.m.dispensers()
+	ctx, generation, was, damaged := c.m.life, c.m.nextGeneration(), c.m.dispensers(), c.m.damaged()
 	c.m.restores++
 	turn := c.m.restores
 	if planted.Is(planted.StaleRestore) {
 		p = checkpoint.RestorePoint{}
 	}
 	c.io.add(func() func() {
-		r, err := c.log.Restore(ctx, p.Epoch, generation)
+		r, err := c.log.Restore(ctx, p.Epoch, generation, damaged)
 		if err == nil {
 			err = c.m.resetEnumerators(ctx, was, r.Sources)
 		}
@@ -571,7 +576,8 @@ func (c *checkpoints) answer(a checkpoint.Answer) {
 		return
 	}
 	e := errs.New(errs.CodeCheckpoint, errs.ClassFailTask, "job "+c.m.job.Name, "%s", a.Reason.Sentence())
-	if a.Reason == checkpoint.ReasonDeclined || a.Reason == checkpoint.ReasonManifest {
+	switch a.Reason {
+	case checkpoint.ReasonDeclined, checkpoint.ReasonManifest, checkpoint.ReasonGone:
 		e.Err = c.declined
 	}
 	r.answer <- requestAnswer{err: e}

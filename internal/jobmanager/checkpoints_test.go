@@ -98,7 +98,7 @@ func (s *shelf) Discard(_ context.Context, c jobmanager.Collected) error {
 	return s.call("discard", c.Epoch)
 }
 func (s *shelf) Forget(_ context.Context, epoch ids.Epoch) error { return s.call("forget", epoch) }
-func (s *shelf) Restore(_ context.Context, epoch ids.Epoch, g ids.Generation) (jobmanager.Restored, error) {
+func (s *shelf) Restore(_ context.Context, epoch ids.Epoch, g ids.Generation, _ map[ids.Epoch]error) (jobmanager.Restored, error) {
 	err := s.call("restore", epoch, g)
 	if epoch == 0 {
 		return s.restored, err

@@ -27,6 +27,51 @@ type restarts struct {
 	late     bool // it is asked for when the delay has passed, because the last asking has failed
 	restores int  // counts the askings for it; the last one counts
 	failures []taskFailure
+	broken   map[ids.Epoch]*damage
+}
+
+// damage counts how often tasks could not load a checkpoint because its bytes had changed.
+type damage struct {
+	times int
+	cause *errs.Error
+}
+
+// damagedTimes is from which time on a checkpoint is given up for an older one: what was read wrong may be right in storage.
+const damagedTimes = 2
+
+// noteDamage takes notice of a checkpoint that could not be loaded. It returns the failure of the job if there is no other way.
+func (m *Master) noteDamage(cause *errs.Error) *errs.Error {
+	if cause.Code != errs.CodeDamaged {
+		return nil
+	}
+	if m.from.Epoch == 0 {
+		c := *cause
+		c.Class = errs.ClassFailJob
+		c.Msg += ": what the job is started from is damaged; start it from another savepoint or checkpoint"
+		return &c
+	}
+	if m.broken == nil {
+		m.broken = map[ids.Epoch]*damage{}
+	}
+	d := m.broken[m.from.Epoch]
+	if d == nil {
+		d = &damage{}
+		m.broken[m.from.Epoch] = d
+	}
+	d.times++
+	d.cause = cause
+	return nil
+}
+
+// damaged are the checkpoints that nothing is restored from any more, and why.
+func (m *Master) damaged() map[ids.Epoch]error {
+	out := map[ids.Epoch]error{}
+	for e, d := range m.broken {
+		if d.times >= damagedTimes {
+			out[e] = d.cause
+		}
+	}
+	return out
 }
 
 // nextGeneration is the generation that is deployed next.
@@ -40,6 +85,10 @@ func (m *Master) nextGeneration() ids.Generation {
 
 // askRestart answers the machine: all tasks have ended because of cause.
 func (m *Master) askRestart(cause *errs.Error) {
+	if e := m.noteDamage(cause); e != nil {
+		m.step(jobfsm.Decided{Cause: e})
+		return
+	}
 	if e := m.repeats.Failed(cause, m.from.Epoch); e != nil {
 		m.step(jobfsm.Decided{Cause: e})
 		return

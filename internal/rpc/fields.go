@@ -149,6 +149,7 @@ func (b *CheckpointTrigger) code(c *coder) {
 
 func (b *CheckpointAbort) code(c *coder) {
 	c.uint64((*uint64)(&b.Epoch))
+	c.bool(&b.Whole)
 	c.tasks(&b.Tasks)
 }
 

@@ -249,9 +249,10 @@ type (
 		Target string
 		Tasks  []ids.TaskID
 	}
-	// CheckpointAbort says that an epoch was given up.
+	// CheckpointAbort says that an epoch was given up. Whole: what earlier epochs have written is lost, the next one writes all.
 	CheckpointAbort struct {
 		Epoch ids.Epoch
+		Whole bool
 		Tasks []ids.TaskID
 	}
 	// CheckpointComplete says that an epoch, and with it everything before, is durable: sinks commit. Stop: the tasks end.

@@ -218,6 +218,9 @@ func (m *Manifest) body() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// CodeVersion is the code of a failure: a manifest is of a later version than this program knows. Nothing need be wrong with it.
+const CodeVersion errs.Code = "snapshot.version"
+
 // DecodeManifest reads what Encode wrote. It accepts no other form of the same content: what is decoded and encoded
 // again has the same bytes.
 func DecodeManifest(b []byte) (*Manifest, error) {
@@ -231,6 +234,9 @@ func DecodeManifest(b []byte) (*Manifest, error) {
 		return nil, corrupt("a manifest of version %.20q", fields[1])
 	}
 	if err := checkVersion("manifest", version, manifestVersion); err != nil {
+		if version > manifestVersion {
+			err = errs.Wrap(err, CodeVersion, errs.ClassFailJob, "", "")
+		}
 		return nil, err
 	}
 	if len(body) > ManifestBytesMax {

@@ -79,7 +79,7 @@ func (j *Job) subsumeClaims(ctx context.Context) {
 	for _, c := range j.claims {
 		newer := 0
 		for epoch, k := range j.manifests {
-			if epoch > c.After && !k.owned && !k.unknown {
+			if epoch > c.After && !k.owned && k.unknown == nil {
 				newer++
 			}
 		}

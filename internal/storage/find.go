@@ -173,17 +173,21 @@ func manifestsIn(ctx context.Context, store objstore.Store) ([]string, error) {
 
 // Restorable returns the manifest to restore from: that of epoch, if all its objects are there, or else, loudly, the newest
 // one before it that is whole. After a stop there is no other. It also returns the epoch of what it has found.
-func (j *Job) Restorable(ctx context.Context, epoch ids.Epoch) (Ref, ids.Epoch, error) {
+// damaged are epochs that tasks could not load, and why.
+func (j *Job) Restorable(ctx context.Context, epoch ids.Epoch, damaged map[ids.Epoch]error) (Ref, ids.Epoch, error) {
 	var first error
 	for at := epoch; ; {
 		ref := Ref{Manifest: ManifestName(path.Base(j.dir), at)}
 		var s *Snapshot
-		err := j.retry(ctx, func() (err error) {
-			if s, err = Load(ctx, j.store, j.cfg.Places, ref); err == nil {
-				err = s.Check(ctx)
-			}
-			return err
-		})
+		err := damaged[at]
+		if err == nil {
+			err = j.retry(ctx, func() (err error) {
+				if s, err = Load(ctx, j.store, j.cfg.Places, ref); err == nil {
+					err = s.Check(ctx)
+				}
+				return err
+			})
+		}
 		if err == nil {
 			return ref, at, nil
 		}
@@ -196,7 +200,8 @@ func (j *Job) Restorable(ctx context.Context, epoch ids.Epoch) (Ref, ids.Epoch, 
 		}
 		before := j.before(at)
 		if before == 0 {
-			return Ref{}, 0, errs.Wrap(first, "", errs.ClassFailJob, "job "+j.cfg.Name, "no checkpoint of it can be restored")
+			return Ref{}, 0, errs.Wrap(first, errs.CodeOf(first), errs.ClassFailJob, "job "+j.cfg.Name, "no checkpoint of it can be restored, and it does not begin from nothing by itself: "+
+				"bring back what is missing or damaged, start from a savepoint with another execution.checkpointing.dir, or delete the directory %s to begin from nothing", j.place())
 		}
 		j.cfg.Tell(fmt.Sprintf("CHECKPOINT %d CANNOT BE RESTORED; trying the older one of epoch %d: what sinks have committed since comes again", at, before), err)
 		at = before
@@ -206,7 +211,7 @@ func (j *Job) Restorable(ctx context.Context, epoch ids.Epoch) (Ref, ids.Epoch, 
 // before returns the newest epoch of this run before epoch that has a manifest, 0 if there is none.
 func (j *Job) before(epoch ids.Epoch) (out ids.Epoch) {
 	for e, k := range j.manifests {
-		if e < epoch && !k.earlier && !k.unknown {
+		if e < epoch && !k.earlier && k.unknown == nil {
 			out = max(out, e)
 		}
 	}

@@ -59,7 +59,7 @@ func TestFallsBack(t *testing.T) {
 	take(t, w, j, "job/", 2)
 	take(t, w, j, "job/", 3)
 	must(t, w.store.Delete(ctx, "job/data/1-1/1-0-3-0"))
-	ref, epoch, err := j.Restorable(ctx, 3)
+	ref, epoch, err := j.Restorable(ctx, 3, nil)
 	if err != nil || epoch != 2 || ref.Manifest != storage.ManifestName("job", 2) {
 		t.Errorf("restores %v, %d: %v", ref, epoch, err)
 	}
@@ -69,7 +69,7 @@ func TestFallsBack(t *testing.T) {
 	must(t, w.store.Delete(ctx, "job/data/1-1/1-1-2-0"))
 	_, err = w.store.Put(ctx, "job/data/1-1/1-1-1-0", objstore.Bytes([]byte("short")))
 	must(t, err)
-	if _, _, err := j.Restorable(ctx, 3); errs.ClassOf(err) != errs.ClassFailJob || !strings.Contains(err.Error(), "1-0-3-0") {
+	if _, _, err := j.Restorable(ctx, 3, nil); errs.ClassOf(err) != errs.ClassFailJob || !strings.Contains(err.Error(), "1-0-3-0") {
 		t.Errorf("nothing can be restored: %v", err)
 	}
 }
@@ -81,7 +81,7 @@ func TestUnreadableManifest(t *testing.T) {
 	must(t, j.Reserve(ctx, 9))
 	take(t, w, j, "job/", 1)
 	take(t, w, j, "job/", 2)
-	_, err := w.store.Put(ctx, storage.ManifestName("job", 2), objstore.Bytes([]byte("WEIRMANIFEST 99 0 00000000\n")))
+	_, err := w.store.Put(ctx, storage.ManifestName("job", 2), objstore.Bytes([]byte("WEIRMANIFEST 1 7 00000000\n")))
 	must(t, err)
 	j, f := w.open(t, "job")
 	if fmt.Sprint(f.Completed) != "[{1 false}]" {
@@ -96,16 +96,17 @@ func TestUnreadableManifest(t *testing.T) {
 			t.Errorf("%s is gone; before:\n%s", object, before)
 		}
 	}
-	if !strings.Contains(strings.Join(w.told, "\n"), "version 99") {
+	if told := strings.Join(w.told, "\n"); !strings.Contains(told, "should have 7 bytes") || !strings.Contains(told, "CHECKPOINT 2 CANNOT BE RESTORED; going on from the older one of epoch 1") {
 		t.Errorf("told %q", w.told)
 	}
+	take(t, w, j, "job/", 10)
 	// The user takes it away: the next deployment sweeps.
 	must(t, w.store.Delete(ctx, storage.ManifestName("job", 2)))
 	j, _ = w.open(t, "job")
 	must(t, j.Reserve(ctx, 30))
 	must(t, j.Sweep(ctx, 1))
-	if strings.Contains(w.names(t), "data/") {
-		t.Errorf("left over: %s", w.names(t))
+	if got := w.names(t); strings.Count(got, "data/") != 2 || !strings.Contains(got, "data/2-1/1-0-10-0") || !strings.Contains(got, "data/2-1/1-1-10-0") {
+		t.Errorf("left over: %s", got)
 	}
 }
 
@@ -120,7 +121,7 @@ func TestStop(t *testing.T) {
 	if fmt.Sprint(f.Completed) != "[{1 false} {2 true}]" {
 		t.Fatalf("complete: %v", f.Completed)
 	}
-	ref, epoch, err := j.Restorable(ctx, 2)
+	ref, epoch, err := j.Restorable(ctx, 2, nil)
 	must(t, err)
 	s, err := storage.Load(ctx, w.store, w.places, ref)
 	must(t, err)
@@ -130,7 +131,7 @@ func TestStop(t *testing.T) {
 	store, err := w.places(dir)
 	must(t, err)
 	must(t, store.Delete(ctx, "data/1-1/1-0-2-0"))
-	if _, _, err := j.Restorable(ctx, 2); err == nil || !strings.Contains(err.Error(), "cannot go on from an older state") {
+	if _, _, err := j.Restorable(ctx, 2, nil); err == nil || !strings.Contains(err.Error(), "cannot go on from an older state") {
 		t.Errorf("with the savepoint damaged: %v", err)
 	}
 	// The end of the job takes the copy, not the savepoint.
@@ -207,7 +208,7 @@ func TestClaimedCheckpointSharesObjects(t *testing.T) {
 	if got := w.names(t); strings.Contains(got, "first/manifests/1 ") || strings.Contains(got, "first/data/1-1/1-1-1-0") || !strings.Contains(got, "first/data/1-1/1-0-1-0") {
 		t.Errorf("left: %s", got)
 	}
-	if _, epoch, err := j.Restorable(ctx, 2); err != nil || epoch != 2 {
+	if _, epoch, err := j.Restorable(ctx, 2, nil); err != nil || epoch != 2 {
 		t.Errorf("the neighbour: %d, %v", epoch, err)
 	}
 }

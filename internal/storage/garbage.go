@@ -81,7 +81,7 @@ func (j *Job) execute(ctx context.Context) error {
 func (j *Job) marks() (map[string]bool, bool) {
 	marks := map[string]bool{}
 	for _, k := range j.manifests {
-		if k.unknown {
+		if k.unknown != nil {
 			return nil, false
 		}
 		for _, name := range k.objects {

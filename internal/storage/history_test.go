@@ -382,7 +382,7 @@ func (h *history) takeOver(old *leader) {
 			h.zombie = nil
 		}
 		if n := len(l.kept); n > 0 {
-			_, epoch, err := l.job.Restorable(l.ctx, l.kept[n-1])
+			_, epoch, err := l.job.Restorable(l.ctx, l.kept[n-1], nil)
 			h.note("restores %d: %v", epoch, err)
 			if err == nil && epoch != l.kept[n-1] {
 				h.fail("restores %d, the newest is %d", epoch, l.kept[n-1])

@@ -60,12 +60,16 @@ type Job struct {
 	condemned []condemned         // what is deleted once no pending epoch may list it
 	seq       int64
 	claims    []claim
+
+	marked  bool // this term has written that it has completed a checkpoint
+	suspect bool // an object that a manifest lists was found missing, and none has been complete since
+	looked  int  // turns the objects that are looked for
 }
 
 // kept is a manifest that is there.
 type kept struct {
 	objects []string // below dir
-	unknown bool     // it cannot be read, so nobody knows what it lists
+	unknown error    // why it cannot be read; nobody knows what it lists then
 	earlier bool     // of a run that has ended
 	owned   bool     // a stop's copy: the objects lie elsewhere, and belong to the user
 }
@@ -148,6 +152,9 @@ func Open(ctx context.Context, cfg Config) (*Job, *Found, error) {
 	}
 	f.Reserved = j.reserved
 	if err := j.readClaims(ctx); err != nil {
+		return nil, nil, err
+	}
+	if err := j.checkFound(ctx, through, f.Completed); err != nil {
 		return nil, nil, err
 	}
 	if f.Ended != nil && f.Ended.Final && !f.Ended.Keep {
@@ -243,7 +250,7 @@ func (j *Job) End(ctx context.Context, e End) error {
 		return err
 	})
 	if err == nil && e.Final {
-		err = j.deleteBelow(ctx, endedDir, uint64(e.Through))
+		err = errors.Join(j.deleteBelow(ctx, endedDir, uint64(e.Through)), j.deleteBelow(ctx, completedDir, uint64(e.Through)+1))
 	}
 	if err != nil || e.Keep {
 		return err
@@ -297,8 +304,8 @@ func (j *Job) findManifests(ctx context.Context, through ids.Epoch, before leade
 		j.manifests[epoch] = k
 		m, err := j.readManifest(ctx, epoch)
 		switch {
-		case err != nil && (errs.CodeOf(err) == errs.CodeCorrupt || errs.CodeOf(err) == errs.CodeLimit):
-			k.unknown = true
+		case err != nil && (errs.CodeOf(err) == errs.CodeCorrupt || errs.CodeOf(err) == errs.CodeLimit || errs.CodeOf(err) == snapshot.CodeVersion):
+			k.unknown = err
 			j.cfg.Tell(fmt.Sprintf("the manifest of checkpoint %d cannot be read; nothing is deleted while it is there", epoch), err)
 			continue
 		case err != nil:

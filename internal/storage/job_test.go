@@ -122,7 +122,7 @@ func TestJobLife(t *testing.T) {
 	_, err = j.WriteManifest(ctx, draft(2, part(t, 0, one), part(t, 1, three)))
 	must(t, err)
 	must(t, j.Forget(ctx, 1))
-	const want = "+orders/data/1-1/1-0-1-0 +orders/data/1-1/1-1-2-0 +orders/epochs/64 +orders/manifests/2 +orders/terms/1"
+	const want = "+orders/completed/1 +orders/data/1-1/1-0-1-0 +orders/data/1-1/1-1-2-0 +orders/epochs/64 +orders/manifests/2 +orders/terms/1"
 	if got := w.names(t); got != want {
 		t.Errorf("after two checkpoints:\n%s\nwant\n%s", got, want)
 	}
@@ -145,7 +145,7 @@ func TestJobLife(t *testing.T) {
 	if got, want := w.names(t), strings.NewReplacer("terms/1", "terms/2", "epochs/64", "epochs/128").Replace(want); got != want {
 		t.Errorf("after the second leader's sweep:\n%s\nwant\n%s", got, want)
 	}
-	ref, epoch, err := j2.Restorable(ctx, 2)
+	ref, epoch, err := j2.Restorable(ctx, 2, nil)
 	must(t, err)
 	if epoch != 2 || ref.Manifest != storage.ManifestName("+orders", 2) {
 		t.Error(ref, epoch)
@@ -159,7 +159,7 @@ func TestJobLife(t *testing.T) {
 	}
 
 	must(t, j2.End(ctx, storage.End{Outcome: "finished", Final: true}))
-	if got := w.names(t); strings.Contains(got, "data/") || strings.Contains(got, "manifests/") {
+	if got := w.names(t); strings.Contains(got, "data/") || strings.Contains(got, "manifests/") || strings.Contains(got, "completed/") {
 		t.Errorf("after the end: %s", got)
 	}
 	_, f3 := w.open(t, "Orders")

@@ -19,6 +19,7 @@ const (
 	dataDir      = "data/"
 	endedDir     = "ended/"
 	claimedDir   = "claimed/"
+	completedDir = "completed/"
 
 	savepointManifest = "manifest"
 )

@@ -33,7 +33,7 @@ func (j *Job) Begin(epoch ids.Epoch) {
 func (j *Job) WriteManifest(ctx context.Context, d *Draft) (int64, error) {
 	m, err := j.manifest(d)
 	if err == nil {
-		err = j.current(ctx)
+		err = j.standing(ctx)
 	}
 	if err == nil {
 		err = j.checkReused(ctx, d, m)
@@ -70,6 +70,8 @@ func (j *Job) WriteManifest(ctx context.Context, d *Draft) (int64, error) {
 	k := &kept{}
 	k.list(m)
 	j.manifests[d.Epoch] = k
+	j.suspect = false
+	j.markCompleted(ctx, d.Epoch)
 	j.settled(ctx, d.Epoch)
 	j.subsumeClaims(ctx)
 	return max(size, int64(len(b))), nil
@@ -98,27 +100,36 @@ func (j *Job) publishSavepoint(ctx context.Context, d *Draft, m *snapshot.Manife
 // heard of the epoch that does not need it any more.
 func (j *Job) checkReused(ctx context.Context, d *Draft, m *snapshot.Manifest) error {
 	marks, _ := j.marks()
+	var again []*snapshot.Object // of complete epochs
 	for i := range m.Objects {
 		o := &m.Objects[i]
 		n, ok := ParseDataName(o.Name)
-		if ok && n.Epoch == d.Epoch && n.Term == j.term || marks[o.Name] && d.Target == "" {
+		if ok && n.Epoch == d.Epoch && n.Term == j.term {
+			continue
+		}
+		if marks[o.Name] && d.Target == "" {
+			again = append(again, o)
 			continue
 		}
 		if d.Target != "" {
 			return errs.New(errs.CodeBug, errs.ClassBug, "savepoint "+d.Target, "lists the object %s of another checkpoint", o.Name)
 		}
-		err := j.retry(ctx, func() error {
-			info, err := j.store.Stat(ctx, j.dir+o.Name)
-			if err == nil && info.Size != o.Size {
-				err = errs.New(errs.CodeCorrupt, errs.ClassFailTask, "checkpoint", "the object %s has %d bytes, not %d", o.Name, info.Size, o.Size)
-			}
-			return err
-		})
-		if err != nil {
+		if err := j.look(ctx, o); err != nil {
 			return errs.Wrap(err, errs.CodeOf(err), errs.ClassFailTask, "checkpoint", "epoch %d lists the object %s again", d.Epoch, o.Name)
 		}
 	}
-	return nil
+	return j.lookAround(ctx, again)
+}
+
+// look returns an error unless an object is there with its size.
+func (j *Job) look(ctx context.Context, o *snapshot.Object) error {
+	return j.retry(ctx, func() error {
+		info, err := j.store.Stat(ctx, j.dir+o.Name)
+		if err == nil && info.Size != o.Size {
+			err = errs.New(errs.CodeCorrupt, errs.ClassFailTask, "checkpoint", "the object %s has %d bytes, not %d", o.Name, info.Size, o.Size)
+		}
+		return err
+	})
 }
 
 // Discard deletes what the tasks have written for an epoch that failed; a manifest of it is certainly not there. parts are

@@ -38,12 +38,20 @@ func (l *link) restored() error {
 	}
 	r, err := l.t.cfg.Restore(l.at)
 	if err != nil {
-		return errs.Wrap(err, "", 0, l.ctx.Place(), "what it is restored from cannot be read")
+		return damaged(err, l.ctx.Place(), "what it is restored from cannot be read")
 	}
 	if l.from = r; r != nil {
 		l.ctx.Restored = r.Restored
 	}
 	return nil
+}
+
+// damaged wraps an error of reading a checkpoint. If its bytes have changed, an older one may do: the master decides that.
+func damaged(err error, place, what string) error {
+	if errs.CodeOf(err) == errs.CodeCorrupt {
+		return errs.Wrap(err, errs.CodeDamaged, errs.ClassFailTask, place, "%s", what)
+	}
+	return errs.Wrap(err, "", 0, place, "%s", what)
 }
 
 // load fills the operator's state and lets it go on from there.
@@ -58,7 +66,7 @@ func (l *link) load() error {
 			return err
 		}
 		if err := r.Load(l.groups(), sinks, l.sinkOfUnopened); err != nil {
-			return errs.Wrap(err, "", 0, l.ctx.Place(), "its state cannot be restored")
+			return damaged(err, l.ctx.Place(), "its state cannot be restored")
 		}
 	}
 	l.restoreWatermarks(r.Restored)

@@ -44,7 +44,7 @@ func Samples() []rpc.Message {
 		&rpc.Shutdown{Failure: failure},
 		&rpc.Shutdown{},
 		&rpc.CheckpointTrigger{Epoch: 1 << 40, Purpose: 3, Unaligned: true, Drain: true, SwitchIn: time.Second, Target: "/sp/2", Tasks: []ids.TaskID{task, {Vertex: 1}}},
-		&rpc.CheckpointAbort{Epoch: 9, Tasks: []ids.TaskID{task}},
+		&rpc.CheckpointAbort{Epoch: 9, Whole: true, Tasks: []ids.TaskID{task}},
 		&rpc.CheckpointComplete{Epoch: 9, Stop: true, Tasks: []ids.TaskID{task}},
 		&rpc.CheckpointAck{Task: task, Epoch: 9, Part: []byte{1, 0, 2}, Size: 10, Written: 5, InFlight: 1, Aligned: time.Millisecond, Cut: time.Microsecond, Stored: time.Second},
 		&rpc.CheckpointDecline{Task: task, Epoch: 9, Failure: failure},

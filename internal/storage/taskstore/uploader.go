@@ -288,6 +288,15 @@ func (t *Task) plans(n int) {
 	t.settle()
 }
 
+// Whole says that what complete epochs have written is lost: the next one does not build upon it.
+func (t *Task) Whole() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range t.chains {
+		t.chains[i].complete = link{}
+	}
+}
+
 // GivenUp says that an epoch will never be complete: its upload ends, and its files go.
 func (t *Task) GivenUp(epoch ids.Epoch) {
 	t.mu.Lock()
