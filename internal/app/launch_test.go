@@ -2,7 +2,9 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -61,11 +63,12 @@ type total struct {
 	mu   sync.Mutex
 	rows int
 	sum  int64
+	bad  error // of opening it
 }
 
 func (*total) Name() string { return "total" }
 func (t *total) Writer(connector.WriterContext) (connector.Writer[int64], error) {
-	return &totalWriter{t: t}, nil
+	return &totalWriter{t: t}, t.bad
 }
 
 type totalWriter struct {
@@ -95,11 +98,13 @@ type master struct {
 	mu    sync.Mutex
 	run   taskmanager.Running
 	fails []error
+	told  int // phases
 }
 
 func (m *master) Phase(_ ids.TaskID, p rpc.Phase, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.told++
 	if p == rpc.PhaseFailed {
 		m.fails = append(m.fails, err)
 		go m.run.Cancel(err)
@@ -114,6 +119,25 @@ func (m *master) RequestSplit(op rpc.OpRef) {
 func (m *master) Side(context.Context, rpc.OpRef, []byte) error { return nil }
 
 func runPlan(tb testing.TB, g *graph.Graph, settings ...string) (*running, []error) {
+	tb.Helper()
+	m := &master{}
+	l, d := launching(tb, g, settings...)
+	r, err := l.Launch(context.Background(), d, m)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	m.run = r
+	r.Start()
+	select {
+	case <-r.Done():
+	case <-time.After(time.Minute):
+		tb.Fatal("the job has not ended after a minute")
+	}
+	return r.(*running), m.fails
+}
+
+// launching returns what deploys a job on a single worker.
+func launching(tb testing.TB, g *graph.Graph, settings ...string) (*launcher, taskmanager.Deployment) {
 	tb.Helper()
 	c := config.NewRegistry(config.Core()...).New()
 	if err := c.SetFlags(settings); err != nil {
@@ -134,20 +158,21 @@ func runPlan(tb testing.TB, g *graph.Graph, settings ...string) (*running, []err
 	for _, t := range x.Tasks {
 		d.Tasks = append(d.Tasks, t.ID)
 	}
-	l := &launcher{world: World{Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler)}, plan: plan}
-	m := &master{}
-	r, err := l.Launch(context.Background(), d, m)
-	if err != nil {
-		tb.Fatal(err)
+	return &launcher{world: World{Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler)}, plan: plan}, d
+}
+
+// Tasks that could be opened end in silence if another one could not: the master hears only why.
+func TestUnopenedSaysOnlyWhy(t *testing.T) {
+	for range 20 {
+		g, out := numbersJob(100, true)
+		out.bad = errors.New("no such sink")
+		l, d := launching(t, g, "parallelism.default=2")
+		m := &master{}
+		r, err := l.Launch(context.Background(), d, m)
+		if r != nil || err == nil || !strings.Contains(err.Error(), "no such sink") || m.told != 0 {
+			t.Fatalf("%v, %v, and %d phases were told", r, err, m.told)
+		}
 	}
-	m.run = r
-	r.Start()
-	select {
-	case <-r.Done():
-	case <-time.After(time.Minute):
-		tb.Fatal("the job has not ended after a minute")
-	}
-	return r.(*running), m.fails
 }
 
 // numbersJob is: numbers -> keep even -> times 3 -> by key -> plus 1 -> total.

@@ -42,6 +42,8 @@ type running struct {
 	// not heard of the stop yet would take a closed link for a failure. May be nil.
 	linger  func(*mesh)
 	stopped atomic.Bool // the tasks were told of a stop
+	// unopened says that a task could not be opened, and that the others end for that.
+	unopened atomic.Bool
 	// complainEvery is the time between complaints about tasks that do not stop; 0 makes none.
 	complainEvery time.Duration
 	complaining   bool
@@ -129,6 +131,7 @@ func (g *running) open(ctx context.Context) error {
 		}
 		if err != nil && (failed == nil || errs.IsCanceled(failed) && !errs.IsCanceled(err)) {
 			failed = err
+			g.unopened.Store(true)
 			g.cancelTasks()
 		}
 	}
@@ -180,6 +183,9 @@ func (g *running) run(t *runningTask) {
 		}
 		err = t.task.Run()
 		t.ended.Store(true)
+		if g.unopened.Load() {
+			return // it ends because another one could not be opened, and that is what the master has to hear
+		}
 		g.reporter.Metrics(g.metrics(t)...)
 		switch {
 		case err == nil:
