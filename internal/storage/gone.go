@@ -108,12 +108,16 @@ func (j *Job) begin(ctx context.Context) error {
 	for _, n := range there {
 		have[ids.Epoch(n)] = true
 	}
+	last := j.found
 	for e := range j.manifests {
+		last = max(last, e)
 		if !have[e] {
 			delete(j.manifests, e)
 		}
 	}
-	j.marked = false
+	if j.marked = false; last > 0 {
+		j.markCompleted(ctx, last) // a later leader must not begin from nothing
+	}
 	return j.gone(errs.New(errs.CodeGone, errs.ClassFailTask, "job "+j.cfg.Name, "its directory %s was deleted or emptied while it runs", j.place()))
 }
 

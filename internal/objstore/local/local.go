@@ -363,6 +363,9 @@ func (s *Store) sweep(ctx context.Context, dir string, dead func(writer string) 
 
 // explainWrite tells a name that cannot be beside another one from a failure of the file system.
 func (s *Store) explainWrite(err error, file, name string) error {
+	if errors.Is(err, fs.ErrNotExist) && errs.CodeOf(err) == "" {
+		return errs.Wrap(err, errs.CodeIO, errs.ClassRetry, "object "+name, "its directory was deleted while it was written")
+	}
 	if !errors.Is(err, fs.ErrExist) && !errors.Is(err, syscall.ENOTDIR) && !errors.Is(err, syscall.EISDIR) {
 		return explain(err, name)
 	}

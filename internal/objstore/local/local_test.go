@@ -219,3 +219,34 @@ func TestLargeObject(t *testing.T) {
 		}
 	}
 }
+
+// Somebody deletes the directory while an object is written. It is not there, and to write it again helps.
+func TestDirectoryDeletedMeanwhile(t *testing.T) {
+	mem := fs.NewMem(nil)
+	deleted := false
+	disk := fs.NewFaulty(mem, func(op fs.Op) error {
+		if (op.Kind == fs.OpRename || op.Kind == fs.OpLink) && !deleted {
+			deleted = true
+			if err := errors.Join(mem.Remove(op.Name), mem.Remove("root/job")); err != nil {
+				t.Error(err)
+			}
+		}
+		return nil
+	})
+	s, err := local.New(disk, "root", "w")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, put := range []func(context.Context, string, objstore.Content) (objstore.Written, error){s.Put, s.PutIfAbsent} {
+		deleted = false
+		if _, err := put(t.Context(), "job/a", objstore.Bytes([]byte("x"))); errs.ClassOf(err) != errs.ClassRetry || !strings.Contains(err.Error(), "its directory was deleted") {
+			t.Errorf("got %v", err)
+		}
+		if _, err := put(t.Context(), "job/a", objstore.Bytes([]byte("x"))); err != nil {
+			t.Error(err)
+		}
+		if err := s.Delete(t.Context(), "job/a"); err != nil {
+			t.Error(err)
+		}
+	}
+}
