@@ -12,11 +12,14 @@ const (
 	// turnLeast is how long work runs before it looks whether others wait, turnMost how long if it had to wait long.
 	turnLeast = 100 * time.Microsecond
 	turnMost  = time.Millisecond
-	// share is the part of the time that it was kept waiting for which work runs then.
-	share = 4
-	// pause is how long it is away at least. What counts is that it is away: the scheduler looks for others then, also for
-	// those that wait for another core, which it does not when a goroutine merely yields.
-	pause = 20 * time.Microsecond
+	// pauseLeast is how long it is away at least, pauseMost how long before it looks again. What counts is that it is away: the
+	// scheduler looks for others then, also for those that wait for another core, which it does not when a goroutine merely
+	// yields.
+	pauseLeast = 20 * time.Microsecond
+	pauseMost  = 320 * time.Microsecond
+	// oneIn says what part of a core the work gets if others always wait: one in so many at first, and after patience.
+	oneInFirst, oneInLast = 20, 4
+	patience              = time.Second
 	// pieces is how many calls of Point read the clock once.
 	pieces = 16
 )
@@ -26,13 +29,16 @@ const runnable = "/sched/goroutines/runnable:goroutines"
 
 // Pace is the pace of the work of one goroutine. The zero value is ready. It belongs to that goroutine.
 type Pace struct {
-	calls int
-	began time.Time
-	turn  time.Duration
-	timer clock.Timer
-	read  [1]metrics.Sample
-	// waits asks whether others wait, yield lets the core look at its timers. Tests replace them.
+	calls  int
+	first  time.Time // of the work
+	began  time.Time // of the turn
+	turn   time.Duration
+	metric [1]metrics.Sample
+	clock  clock.Clock
+	// waits asks whether others wait, sleep is away, yield lets the core look at its timers. Tests replace all that
+	// is nil.
 	waits func() bool
+	sleep func(time.Duration)
 	yield func()
 }
 
@@ -45,39 +51,64 @@ func (p *Pace) Point() {
 
 // Break is Point between pieces of work of some ten microseconds.
 func (p *Pace) Break() {
-	if p.timer == nil {
+	if p.turn == 0 {
 		p.start()
 		return
 	}
-	now := clock.Real{}.Now()
-	if now.Sub(p.began) < p.turn {
+	if now := p.clock.Now(); now.Sub(p.began) >= p.turn {
+		p.rest(now)
+	}
+}
+
+// rest is away until nobody waits, or the work has its part of the core behind itself.
+func (p *Pace) rest(now time.Time) {
+	if !p.waits() {
+		p.yield()
+		p.began, p.turn = p.clock.Now(), turnLeast
 		return
 	}
-	if p.waits() {
-		p.timer.Reset(pause)
-		<-p.timer.C()
-	} else {
-		p.yield() // timers of this core that have come due are looked at
+	others := oneIn(now.Sub(p.first)) - 1
+	least := now.Sub(p.began) * others
+	for pause := pauseLeast; ; pause = min(2*pause, pauseMost) {
+		p.sleep(pause)
+		p.began = p.clock.Now()
+		if p.began.Sub(now) >= least || !p.waits() {
+			break
+		}
 	}
-	p.began = clock.Real{}.Now()
-	p.turn = min(max(p.began.Sub(now)/share, turnLeast), turnMost)
+	p.turn = min(max(p.began.Sub(now)/others, turnLeast), turnMost)
+}
+
+// oneIn is which part of the core is the work's when it is so old.
+func oneIn(age time.Duration) time.Duration {
+	return oneInFirst - (oneInFirst-oneInLast)*min(age, patience)/patience
 }
 
 func (p *Pace) start() {
-	p.timer = clock.Real{}.NewTimer(pause)
-	p.timer.Stop()
-	p.read[0].Name = runnable
+	if p.clock == nil {
+		p.clock = clock.Real{}
+	}
+	p.metric[0].Name = runnable
 	if p.waits == nil {
 		p.waits = p.othersWait
+	}
+	if p.sleep == nil {
+		timer := p.clock.NewTimer(pauseLeast)
+		timer.Stop()
+		p.sleep = func(d time.Duration) {
+			timer.Reset(d)
+			<-timer.C()
+		}
 	}
 	if p.yield == nil {
 		p.yield = runtime.Gosched
 	}
-	p.began, p.turn = clock.Real{}.Now(), turnLeast
+	p.first = p.clock.Now()
+	p.began, p.turn = p.first, turnLeast
 }
 
 // othersWait reports whether a goroutine is ready and has no core.
 func (p *Pace) othersWait() bool {
-	metrics.Read(p.read[:])
-	return p.read[0].Value.Kind() != metrics.KindUint64 || p.read[0].Value.Uint64() > 0
+	metrics.Read(p.metric[:])
+	return p.metric[0].Value.Kind() != metrics.KindUint64 || p.metric[0].Value.Uint64() > 0
 }

@@ -2,11 +2,102 @@ package background
 
 import (
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/weir-stream/weir/internal/clock"
 )
+
+// machine plays one on which others wait or not, in virtual time.
+type machine struct {
+	*clock.Virtual
+	asked, yields int
+	slept         []time.Duration
+	waiting       func() bool
+	late          time.Duration // of whoever sleeps
+}
+
+func newMachine() (*machine, *Pace) {
+	m := &machine{Virtual: clock.NewVirtual(time.Unix(0, 0))}
+	p := &Pace{
+		clock: m,
+		waits: func() bool { m.asked++; return m.waiting() },
+		sleep: func(d time.Duration) { m.slept = append(m.slept, d); m.Advance(d + m.late) },
+		yield: func() { m.yields++ },
+	}
+	p.Break()
+	return m, p
+}
+
+func TestNobodyWaits(t *testing.T) {
+	m, p := newMachine()
+	m.waiting = func() bool { return false }
+	for range 20 {
+		m.Advance(turnLeast / 2)
+		p.Break()
+	}
+	if m.asked != 10 || m.yields != 10 || m.slept != nil {
+		t.Errorf("in ten turns: asked %d times, yielded %d times, slept %v", m.asked, m.yields, m.slept)
+	}
+}
+
+// Who is let go after one pause goes on, with the shortest turn.
+func TestOneWaits(t *testing.T) {
+	m, p := newMachine()
+	m.waiting = func() bool { return m.asked == 1 }
+	m.Advance(turnLeast)
+	p.Break()
+	if m.asked != 2 || !slices.Equal(m.slept, []time.Duration{pauseLeast}) || m.yields > 0 || p.turn != turnLeast {
+		t.Errorf("asked %d times, slept %v, yielded %d times, then a turn of %v", m.asked, m.slept, m.yields, p.turn)
+	}
+}
+
+// If others always wait, the work is away for so many times its turn, and its pauses grow.
+func TestAllWait(t *testing.T) {
+	const us = time.Microsecond
+	for _, c := range []struct {
+		age   time.Duration
+		slept []time.Duration
+	}{
+		{0, []time.Duration{20 * us, 40 * us, 80 * us, 160 * us, 320 * us, 320 * us, 320 * us, 320 * us, 320 * us}}, // 19 turns
+		{time.Second / 2, []time.Duration{20 * us, 40 * us, 80 * us, 160 * us, 320 * us, 320 * us, 320 * us}},       // 11 turns
+		{time.Second, []time.Duration{20 * us, 40 * us, 80 * us, 160 * us}},                                         // 3 turns
+		{time.Hour, []time.Duration{20 * us, 40 * us, 80 * us, 160 * us}},
+	} {
+		m, p := newMachine()
+		m.waiting = func() bool { return true }
+		m.Advance(turnLeast)
+		p.first = m.Now().Add(-c.age)
+		p.Break()
+		if !slices.Equal(m.slept, c.slept) {
+			t.Errorf("at an age of %v: %v, not %v", c.age, m.slept, c.slept)
+		}
+		if p.turn < turnLeast || p.turn > turnLeast*6/5 {
+			t.Errorf("at an age of %v: then a turn of %v", c.age, p.turn)
+		}
+	}
+}
+
+// Who was away for longer than it wanted gets a turn that makes up for it, but none that others notice.
+func TestTurnGrows(t *testing.T) {
+	for _, c := range []struct{ late, turn time.Duration }{
+		{1480 * time.Microsecond, 500 * time.Microsecond},
+		{10 * time.Millisecond, turnMost},
+	} {
+		m, p := newMachine()
+		m.waiting = func() bool { return true }
+		m.late = c.late
+		m.Advance(turnLeast)
+		p.first = p.first.Add(-time.Second)
+		p.Break()
+		if len(m.slept) != 1 || p.turn != c.turn {
+			t.Errorf("after pauses of %v, each late by %v, a turn of %v, not %v", m.slept, c.late, p.turn, c.turn)
+		}
+	}
+}
 
 // spin works for d and calls point every few microseconds.
 func spin(d time.Duration, point func()) {
@@ -18,39 +109,6 @@ func spin(d time.Duration, point func()) {
 		point()
 	}
 	runtime.KeepAlive(sum)
-}
-
-func TestAway(t *testing.T) {
-	for _, waiting := range []bool{false, true} {
-		asked, yields := 0, 0
-		p := Pace{waits: func() bool { asked++; return waiting }, yield: func() { yields++ }}
-		spin(20*turnMost, p.Break)
-		if asked == 0 || waiting == (yields > 0) || !waiting && yields != asked {
-			t.Errorf("somebody waits %v: asked %d times, yielded %d times", waiting, asked, yields)
-		}
-		if most := int(20 * turnMost / turnLeast); asked > 2*most {
-			t.Errorf("asked %d times, more than once in a turn", asked)
-		}
-		if p.turn < turnLeast || p.turn > turnMost {
-			t.Errorf("a turn of %v", p.turn)
-		}
-	}
-}
-
-func TestTurnGrows(t *testing.T) {
-	wait := time.Duration(0)
-	p := Pace{waits: func() bool { return false }, yield: func() { spin(wait, func() {}) }}
-	p.Break()
-	for _, c := range []struct{ wait, least, most time.Duration }{
-		{0, turnLeast, turnMost}, {4 * time.Millisecond, turnMost, turnMost}, {20 * time.Millisecond, turnMost, turnMost},
-	} {
-		wait = c.wait
-		p.began = time.Now().Add(-time.Hour)
-		p.Break()
-		if p.turn < c.least || p.turn > c.most {
-			t.Errorf("after a wait of %v a turn of %v", wait, p.turn)
-		}
-	}
 }
 
 // On one core a goroutine that is ready gets its turn although the work never ends, without the 10 ms of a preemption: as many
@@ -69,7 +127,7 @@ func TestOthersRun(t *testing.T) {
 	}()
 	var p Pace
 	away := 0
-	p.start()
+	p.Break()
 	ask := p.waits
 	p.waits = func() bool {
 		w := ask()
@@ -103,12 +161,13 @@ func TestBubble(t *testing.T) {
 }
 
 func TestAllocations(t *testing.T) {
-	p := Pace{waits: func() bool { return true }}
+	var p Pace
 	p.Break()
-	if n := testing.AllocsPerRun(100, func() { p.began = time.Time{}; p.Break() }); n > 0 {
+	p.waits = func() bool { return true }
+	if n := testing.AllocsPerRun(100, func() { p.began = p.began.Add(-turnLeast); p.Break() }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
-	if p.othersWait(); p.read[0].Value.Kind() == 0 {
+	if p.othersWait(); p.metric[0].Value.Kind() == 0 {
 		t.Error("the metric is gone")
 	}
 }

@@ -5,8 +5,9 @@
 // such work calls between small pieces, looks each 100 us whether other goroutines wait for a core, and if so waits itself
 // until the scheduler has given its core to one of them. Where nobody waits it goes on at once.
 //
-// Work that is kept waiting by a stream that never rests gets longer turns, up to a millisecond each, so that it is
-// finished some time.
+// Work that is kept waiting by a stream that never rests gets a part of a core all the same: little at first, since a stream
+// that has just been cut copies every cell that it changes and is behind for a moment; more when the work has become old, so that
+// it is finished some time.
 //
 // Invariants. Nothing waits for anybody else, so a Point cannot deadlock; but whoever holds a lock that a task takes should
 // not call it. Where time does not pass while goroutines run (a bubble of testing/synctest), a Point does nothing.
