@@ -376,7 +376,7 @@ type NamedArg struct {
 type DefaultArg struct{ Pos }
 
 // TableArg is a table as an argument: TABLE name or a query, with the columns that make a partition and its order. A query
-// in parentheses with neither is a *Subquery instead.
+// without PARTITION BY is a *Subquery instead.
 type TableArg struct {
 	Pos
 	// Name or Query is set.

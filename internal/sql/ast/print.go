@@ -60,6 +60,15 @@ func (p *printer) int(n int) { p.b = strconv.AppendInt(p.b, int64(n), 10) }
 // name writes one identifier.
 func (p *printer) name(id *Ident) { p.s(Quote(id.Name)) }
 
+// quoted writes a name, in backticks even where its letters alone would do without if it must.
+func (p *printer) quoted(name string, must bool) {
+	if q := Quote(name); !must || q != name {
+		p.s(q)
+		return
+	}
+	p.s("`", name, "`")
+}
+
 // path writes identifiers with dots.
 func (p *printer) path(parts []*Ident) {
 	for i, x := range parts {

@@ -142,7 +142,25 @@ func (p *printer) unary(e *Unary) {
 		return
 	}
 	p.s([...]string{Neg: "-", Plus: "+", Final: "FINAL ", Running: "RUNNING "}[e.Op])
+	if e.Op == Final && !followsFinal(e.X) {
+		p.s("(")
+		p.expr(e.X, 0)
+		p.s(")")
+		return
+	}
 	p.expr(e.X, precUnary+1)
+}
+
+// followsFinal reports whether FINAL before an expression without parentheses is no name: only names and calls do that.
+func followsFinal(e Expr) bool {
+	switch e := e.(type) {
+	case *ColumnRef:
+		return true
+	case *FuncCall:
+		upper := strings.ToUpper(e.Name.Parts[0].Name)
+		return !e.NoParens && (!IsReserved(upper) || IsCallable(upper))
+	}
+	return false
 }
 
 // between writes x BETWEEN low AND high.
@@ -181,7 +199,7 @@ func (p *printer) listOrQuery(items []Expr, q Query) {
 func (p *printer) primary(e Expr) {
 	switch e := e.(type) {
 	case *ColumnRef:
-		p.path(e.Parts)
+		p.columnRef(e)
 	case *Star:
 		p.path(e.Qualifier)
 		p.when(len(e.Qualifier) > 0, ".")
@@ -289,12 +307,28 @@ func (p *printer) literal(e Expr) {
 	}
 }
 
-// fieldAccess writes x.name; a name with dots before it would swallow the field, so it stands in parentheses.
+// columnRef writes a name with dots. MAP[1] and FINAL x would be something else than names.
+func (p *printer) columnRef(e *ColumnRef) {
+	first := e.Parts[0].Name
+	p.quoted(first, strings.EqualFold(first, "MAP") || strings.EqualFold(first, "FINAL"))
+	for _, x := range e.Parts[1:] {
+		p.s(".")
+		p.name(x)
+	}
+}
+
+// fieldAccess writes x.name; names with dots and numbers would swallow the dot, so they stand in parentheses.
 func (p *printer) fieldAccess(e *Field) {
-	_, ref := e.X.(*ColumnRef)
-	p.when(ref, "(")
+	inParens := false
+	switch x := e.X.(type) {
+	case *ColumnRef:
+		inParens = true
+	case *NumberLit:
+		inParens = !strings.HasPrefix(x.Text, "-")
+	}
+	p.when(inParens, "(")
 	p.expr(e.X, precPrimary)
-	p.when(ref, ")")
+	p.when(inParens, ")")
 	p.s(".")
 	p.name(e.Name)
 }
@@ -361,7 +395,7 @@ func (p *printer) tableArg(e *TableArg) {
 // call writes a function call.
 func (p *printer) call(e *FuncCall) {
 	if !p.specialCall(e) {
-		p.funcName(e.Name)
+		p.funcName(e)
 		if !e.NoParens {
 			p.s("(")
 			p.when(e.Distinct, "DISTINCT ")
@@ -394,16 +428,39 @@ func (p *printer) call(e *FuncCall) {
 	}
 }
 
+// specialNames are the words that do not name a function before a parenthesis, though they are names elsewhere; SOME does,
+// but not behind a comparison.
+var specialNames = map[string]bool{
+	"DESCRIPTOR": true, "MAP": true, "FINAL": true, "TIMESTAMPADD": true, "TIMESTAMPDIFF": true, "SOME": true,
+}
+
 // funcName writes the name of a function; reserved words that name functions need no backticks.
-func (p *printer) funcName(n *ObjectName) {
-	if len(n.Parts) == 1 {
-		upper := strings.ToUpper(n.Parts[0].Name)
-		if IsCallable(upper) || IsContext(upper) {
-			p.s(n.Parts[0].Name)
-			return
-		}
+func (p *printer) funcName(e *FuncCall) {
+	if len(e.Name.Parts) > 1 {
+		p.path(e.Name.Parts)
+		return
 	}
-	p.path(n.Parts)
+	name := e.Name.Parts[0].Name
+	upper := strings.ToUpper(name)
+	switch {
+	case specialNames[upper]:
+		p.quoted(name, true)
+	case IsContext(upper) && name == upper && (e.NoParens || IsCallable(upper)), IsCallable(upper) && !IsContext(upper):
+		p.s(name)
+	default:
+		p.s(Quote(name))
+	}
+}
+
+// hasRange reports whether an interval's range that may have a TO stands anywhere in an expression.
+func hasRange(e Expr) bool {
+	found := false
+	Inspect(e, func(n Node) bool {
+		r, ok := n.(*IntervalRange)
+		found = found || ok && r.To == UnitNone
+		return !found
+	})
+	return found
 }
 
 // specialCall writes the calls that have a syntax of their own, and reports whether e is one.
@@ -460,7 +517,11 @@ func (p *printer) specialCall(e *FuncCall) bool {
 		} else if words[0] == " IN " {
 			wanted = precBetween + 1
 		}
+		// The TO behind an interval would be the interval's.
+		inParens := i == 0 && n == 2 && words[0] == " TO " && hasRange(a)
+		p.when(inParens, "(")
 		p.expr(a, wanted)
+		p.when(inParens, ")")
 	}
 	p.s(")")
 	return true

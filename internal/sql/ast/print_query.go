@@ -333,7 +333,8 @@ const (
 func (p *printer) pattern(n Pattern, level int) {
 	switch n := n.(type) {
 	case *PatternVar:
-		p.s(Quote(n.Name))
+		// A dollar sign alone is the end of the rows.
+		p.quoted(n.Name, n.Name == "$")
 	case *PatternAlt:
 		p.patterns(n.Items, " | ", patternAlt, level)
 	case *PatternConcat:

@@ -85,7 +85,8 @@ func (p *printer) rareStatement(s Statement) {
 		p.analyze(s)
 	case *Call:
 		p.s("CALL ")
-		p.expr(s.Call, 0)
+		p.path(s.Call.Name.Parts)
+		parens(p, s.Call.Args)
 	}
 }
 

@@ -117,7 +117,7 @@ func (p *parser) argValue() ast.Expr {
 		return p.tableArg(&ast.TableArg{Pos: pos, Name: p.objectName()})
 	}
 	x := p.exprOrQuery()
-	if s, ok := x.(*ast.Subquery); ok && (p.tok().kw == "PARTITION" || p.tok().kw == "ORDER") {
+	if s, ok := x.(*ast.Subquery); ok && p.tok().kw == "PARTITION" {
 		return p.tableArg(&ast.TableArg{Pos: pos, Query: s.Query})
 	}
 	return x

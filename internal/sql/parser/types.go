@@ -151,7 +151,7 @@ func (p *parser) timeType(t *ast.Type, kw string) {
 	p.typeLength(t)
 	switch {
 	case p.acceptAll("WITHOUT TIME ZONE"):
-	case p.tok().kw == "WITH":
+	case p.tok().kw == "WITH" && (p.peek(1).kw == "LOCAL" || p.peek(1).kw == "TIME"):
 		at := p.i
 		p.skip(1)
 		if p.tok().kw == "TIME" {
