@@ -48,5 +48,5 @@ func located(at ast.Node, err error) error {
 
 // unknown is the error for a name that is not there, with the nearest of those that are.
 func unknown(at ast.Node, kind, name string, there []string) error {
-	return &Error{Pos: at.Position(), Msg: fmt.Sprintf("there is no %s %s", kind, name), Near: nearest(name, there)}
+	return &Error{Pos: at.Position(), Msg: fmt.Sprintf("there is no %s %s", kind, name), Near: ast.Nearest(name, there)}
 }

@@ -159,7 +159,7 @@ type Sort struct {
 }
 
 // Columns implements Node.
-func (n *Scan) Columns() []Column        { return n.Cols }
+func (n *Scan) Columns() []Column { return n.Cols }
 func (n *Watermark) Columns() []Column {
 	cols := append([]Column(nil), n.In.Columns()...)
 	cols[n.Rowtime].Time = physical.Rowtime
