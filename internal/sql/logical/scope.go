@@ -153,6 +153,12 @@ func identify(b *strings.Builder, e expr.Expr) {
 	case *expr.Column:
 		b.WriteString("#" + strconv.Itoa(x.Index))
 		return
+	case *keyRef:
+		b.WriteString("key#" + strconv.Itoa(x.Index))
+		return
+	case *callRef:
+		b.WriteString("call#" + strconv.Itoa(x.Index))
+		return
 	case *expr.Literal:
 		b.WriteString(x.String() + ":" + x.Of.String())
 		return
