@@ -160,46 +160,112 @@ type Sort struct {
 
 // Columns implements Node.
 func (n *Scan) Columns() []Column { return n.Cols }
+
+// Columns implements Node.
 func (n *Watermark) Columns() []Column {
 	cols := append([]Column(nil), n.In.Columns()...)
 	cols[n.Rowtime].Time = physical.Rowtime
 	return cols
 }
-func (n *Values) Columns() []Column      { return n.Cols }
-func (n *Project) Columns() []Column     { return n.Cols }
-func (n *Filter) Columns() []Column      { return n.In.Columns() }
-func (n *Aggregate) Columns() []Column   { return n.Cols }
+
+// Columns implements Node.
+func (n *Values) Columns() []Column { return n.Cols }
+
+// Columns implements Node.
+func (n *Project) Columns() []Column { return n.Cols }
+
+// Columns implements Node.
+func (n *Filter) Columns() []Column { return n.In.Columns() }
+
+// Columns implements Node.
+func (n *Aggregate) Columns() []Column { return n.Cols }
+
+// Columns implements Node.
 func (n *WindowTable) Columns() []Column { return n.Cols }
-func (n *Over) Columns() []Column        { return n.Cols }
-func (n *Join) Columns() []Column        { return n.Cols }
-func (n *TableCall) Columns() []Column   { return n.Cols }
-func (n *SetOp) Columns() []Column       { return n.Cols }
-func (n *Sort) Columns() []Column        { return n.In.Columns() }
+
+// Columns implements Node.
+func (n *Over) Columns() []Column { return n.Cols }
+
+// Columns implements Node.
+func (n *Join) Columns() []Column { return n.Cols }
+
+// Columns implements Node.
+func (n *TableCall) Columns() []Column { return n.Cols }
+
+// Columns implements Node.
+func (n *SetOp) Columns() []Column { return n.Cols }
+
+// Columns implements Node.
+func (n *Sort) Columns() []Column { return n.In.Columns() }
 
 // Inputs implements Node.
-func (n *Scan) Inputs() []Node        { return nil }
-func (n *Watermark) Inputs() []Node   { return []Node{n.In} }
-func (n *Values) Inputs() []Node      { return nil }
-func (n *Project) Inputs() []Node     { return []Node{n.In} }
-func (n *Filter) Inputs() []Node      { return []Node{n.In} }
-func (n *Aggregate) Inputs() []Node   { return []Node{n.In} }
+func (n *Scan) Inputs() []Node { return nil }
+
+// Inputs implements Node.
+func (n *Watermark) Inputs() []Node { return []Node{n.In} }
+
+// Inputs implements Node.
+func (n *Values) Inputs() []Node { return nil }
+
+// Inputs implements Node.
+func (n *Project) Inputs() []Node { return []Node{n.In} }
+
+// Inputs implements Node.
+func (n *Filter) Inputs() []Node { return []Node{n.In} }
+
+// Inputs implements Node.
+func (n *Aggregate) Inputs() []Node { return []Node{n.In} }
+
+// Inputs implements Node.
 func (n *WindowTable) Inputs() []Node { return []Node{n.In} }
-func (n *Over) Inputs() []Node        { return []Node{n.In} }
-func (n *Join) Inputs() []Node        { return []Node{n.Left, n.Right} }
-func (n *TableCall) Inputs() []Node   { return []Node{n.In} }
-func (n *SetOp) Inputs() []Node       { return []Node{n.Left, n.Right} }
-func (n *Sort) Inputs() []Node        { return []Node{n.In} }
+
+// Inputs implements Node.
+func (n *Over) Inputs() []Node { return []Node{n.In} }
+
+// Inputs implements Node.
+func (n *Join) Inputs() []Node { return []Node{n.Left, n.Right} }
+
+// Inputs implements Node.
+func (n *TableCall) Inputs() []Node { return []Node{n.In} }
+
+// Inputs implements Node.
+func (n *SetOp) Inputs() []Node { return []Node{n.Left, n.Right} }
+
+// Inputs implements Node.
+func (n *Sort) Inputs() []Node { return []Node{n.In} }
 
 // With implements Node.
-func (n *Scan) With([]Node) Node           { return n }
-func (n *Watermark) With(in []Node) Node   { c := *n; c.In = in[0]; return &c }
-func (n *Values) With([]Node) Node         { return n }
-func (n *Project) With(in []Node) Node     { c := *n; c.In = in[0]; return &c }
-func (n *Filter) With(in []Node) Node      { c := *n; c.In = in[0]; return &c }
-func (n *Aggregate) With(in []Node) Node   { c := *n; c.In = in[0]; return &c }
+func (n *Scan) With([]Node) Node { return n }
+
+// With implements Node.
+func (n *Watermark) With(in []Node) Node { c := *n; c.In = in[0]; return &c }
+
+// With implements Node.
+func (n *Values) With([]Node) Node { return n }
+
+// With implements Node.
+func (n *Project) With(in []Node) Node { c := *n; c.In = in[0]; return &c }
+
+// With implements Node.
+func (n *Filter) With(in []Node) Node { c := *n; c.In = in[0]; return &c }
+
+// With implements Node.
+func (n *Aggregate) With(in []Node) Node { c := *n; c.In = in[0]; return &c }
+
+// With implements Node.
 func (n *WindowTable) With(in []Node) Node { c := *n; c.In = in[0]; return &c }
-func (n *Over) With(in []Node) Node        { c := *n; c.In = in[0]; return &c }
-func (n *Join) With(in []Node) Node        { c := *n; c.Left, c.Right = in[0], in[1]; return &c }
-func (n *TableCall) With(in []Node) Node   { c := *n; c.In = in[0]; return &c }
-func (n *SetOp) With(in []Node) Node       { c := *n; c.Left, c.Right = in[0], in[1]; return &c }
-func (n *Sort) With(in []Node) Node        { c := *n; c.In = in[0]; return &c }
+
+// With implements Node.
+func (n *Over) With(in []Node) Node { c := *n; c.In = in[0]; return &c }
+
+// With implements Node.
+func (n *Join) With(in []Node) Node { c := *n; c.Left, c.Right = in[0], in[1]; return &c }
+
+// With implements Node.
+func (n *TableCall) With(in []Node) Node { c := *n; c.In = in[0]; return &c }
+
+// With implements Node.
+func (n *SetOp) With(in []Node) Node { c := *n; c.Left, c.Right = in[0], in[1]; return &c }
+
+// With implements Node.
+func (n *Sort) With(in []Node) Node { c := *n; c.In = in[0]; return &c }
