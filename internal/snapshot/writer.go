@@ -39,10 +39,13 @@ type Writer struct {
 	index  []byte
 	blocks uint64
 	plain  int      // blocks that are stored as they are before the next try to compress one
-	last   struct { // the record before; its bytes are copies
-		e     Entry
+	last   struct { // the record before
+		state uint32
+		hash  uint64
 		group keygroup.Group
 		valid bool // in this block
+		// key and namespace are where they lie in its records, with their lengths before them.
+		key, namespace, end int
 	}
 }
 
@@ -147,13 +150,13 @@ func (s *Writer) record(e *Entry, g keygroup.Group) {
 	l := &s.last
 	var flags byte
 	switch {
-	case l.valid && l.e.State == e.State && l.e.Hash == e.Hash && bytes.Equal(l.e.Key, e.Key) && bytes.Equal(l.e.Namespace, e.Namespace):
+	case l.valid && l.state == e.State && l.hash == e.Hash && s.sameKey(e):
 		flags = flagSame
 	default:
 		if !l.valid || l.group != g {
 			flags |= flagGroup
 		}
-		if !l.valid || l.e.State != e.State {
+		if !l.valid || l.state != e.State {
 			flags |= flagState
 		}
 		if xxh3.Hash(e.Key) != e.Hash {
@@ -177,8 +180,11 @@ func (s *Writer) record(e *Entry, g keygroup.Group) {
 		b = binary.LittleEndian.AppendUint64(b, e.Hash)
 	}
 	if flags&flagSame == 0 {
-		b = bin.AppendBytes(bin.AppendBytes(b, e.Key), e.Namespace)
-		l.e.Key, l.e.Namespace = append(l.e.Key[:0], e.Key...), append(l.e.Namespace[:0], e.Namespace...)
+		l.key = len(b)
+		b = bin.AppendBytes(b, e.Key)
+		l.namespace = len(b)
+		b = bin.AppendBytes(b, e.Namespace)
+		l.end = len(b)
 	}
 	if e.UserKey != nil {
 		b = bin.AppendBytes(b, e.UserKey)
@@ -187,7 +193,15 @@ func (s *Writer) record(e *Entry, g keygroup.Group) {
 		b = bin.AppendBytes(b, e.Value)
 	}
 	s.open.records = b
-	l.e.State, l.e.Hash, l.group, l.valid = e.State, e.Hash, g, true
+	l.state, l.hash, l.group, l.valid = e.State, e.Hash, g, true
+}
+
+// sameKey reports whether the record before has the key and namespace of e.
+func (s *Writer) sameKey(e *Entry) bool {
+	is := func(from, to int, want []byte) bool {
+		return bytes.HasSuffix(s.open.records[from:to], want) && bin.UvarintLen(uint64(len(want)))+len(want) == to-from
+	}
+	return is(s.last.key, s.last.namespace, e.Key) && is(s.last.namespace, s.last.end, e.Namespace)
 }
 
 // flush closes the open block and writes it, or hands it to another goroutine to be compressed. When enough blocks are on their
