@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -37,6 +38,7 @@ type driver struct {
 	order atomic.Int32 // what to send
 	sent  atomic.Int64 // rows since the order was given
 	seen  atomic.Int64 // rows that the function has taken
+	used  atomic.Int64 // CPU time of the function's thread at that, in ns; at parallelism 1
 	first atomic.Int64 // when the function took the first one, in ns since 1970
 }
 
@@ -140,6 +142,7 @@ type cells struct {
 }
 
 func (f *cells) Open(ctx *weir.KeyedContext[int64]) error {
+	runtime.LockOSThread() // for threadCPU; the task's goroutine ends with its thread
 	f.v = ctx.State(state.ValueOf[cell]("cell"))
 	return nil
 }
@@ -164,6 +167,7 @@ func (f *cells) Process(_ *weir.KeyedContext[int64], row keyedRow, _ weir.Out[ke
 	})
 	if f.n&511 == 0 {
 		f.d.seen.Add(512)
+		f.d.used.Store(int64(threadCPU()))
 	}
 	return nil
 }
@@ -230,11 +234,12 @@ func (j *wholeJob) running() {
 	}
 }
 
-// rate returns the rows a second that the function takes while f runs.
-func (j *wholeJob) rate(f func()) float64 {
-	began, seen := time.Now(), j.seen.Load()
+// rate returns the rows a second that the function takes while f runs, and the CPU time of its thread a row in ns.
+func (j *wholeJob) rate(f func()) (perSecond, cpu float64) {
+	began, seen, used := time.Now(), j.seen.Load(), j.used.Load()
 	f()
-	return float64(j.seen.Load()-seen) / time.Since(began).Seconds()
+	n := float64(j.seen.Load() - seen)
+	return n / time.Since(began).Seconds(), float64(j.used.Load()-used) / n
 }
 
 func (j *wholeJob) end() {
@@ -296,10 +301,10 @@ func BenchmarkWholeCheckpoint(b *testing.B) {
 		}
 		j.send(sendRandom)
 		time.Sleep(time.Second)
-		alone := j.rate(func() { time.Sleep(3 * time.Second) })
+		alone, aloneCPU := j.rate(func() { time.Sleep(3 * time.Second) })
 		var took time.Duration
-		beside := j.rate(func() { took = save() })
-		after := j.rate(func() { time.Sleep(2 * time.Second) })
+		beside, besideCPU := j.rate(func() { took = save() })
+		after, _ := j.rate(func() { time.Sleep(2 * time.Second) })
 		busy := j.gauge("checkpointSyncDurationNanos")
 		j.send(sendNothing)
 		time.Sleep(100 * time.Millisecond)
@@ -312,6 +317,8 @@ func BenchmarkWholeCheckpoint(b *testing.B) {
 		b.ReportMetric(alone/1e6, "Mrows/s-alone")
 		b.ReportMetric(after/1e6, "Mrows/s-after")
 		b.ReportMetric(beside/alone, "x-stream")
+		b.ReportMetric(aloneCPU, "cpu-ns/row-alone")
+		b.ReportMetric(besideCPU, "cpu-ns/row-beside")
 		b.ReportMetric(busy/1e6, "sync-ms-busy")
 		b.ReportMetric(j.gauge("checkpointSyncDurationNanos")/1e6, "sync-ms")
 		b.ReportMetric(float64(cpu)/wholeBytes, "cpu-ns/B")
