@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/weir-stream/weir/connector"
@@ -152,9 +153,18 @@ func (w *parts[T]) partOf(bucket string, now int64) (*part, error) {
 	return p, nil
 }
 
+// misplaced says of an error of making a file whether it would be there the next time, too.
+func misplaced(err error) error {
+	err = fmt.Errorf("file: %w", err)
+	if errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR) || errors.Is(err, syscall.ENAMETOOLONG) {
+		return connector.Permanent(fmt.Errorf("%w: name another path, or move away what is there", err))
+	}
+	return err
+}
+
 func (w *parts[T]) create(p *part) (err error) {
 	if p.file, err = w.ctx.FS.Create(p.Stem + inProgress); err != nil {
-		return fmt.Errorf("file: %w", err)
+		return misplaced(err)
 	}
 	w.dirs[path.Dir(p.Final)] = true
 	return nil

@@ -163,7 +163,7 @@ type writer[T any] struct {
 func (w *writer[T]) open() (err error) {
 	w.temp = path.Join(path.Dir(w.name), "."+path.Base(w.name)+".inprogress")
 	if w.file, err = w.ctx.FS.Create(w.temp); err != nil {
-		return err
+		return misplaced(err)
 	}
 	switch compressionOf(w.name) {
 	case gzipped:

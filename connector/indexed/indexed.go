@@ -89,10 +89,10 @@ func (b *span) split() (connector.Split, error) {
 func parse(label string, c connector.Split, to int64) (*span, error) {
 	b := new(span)
 	if err := json.Unmarshal(c.State, b); err != nil {
-		return nil, fmt.Errorf("%s: split %q: its state is damaged: %w", label, c.ID, err)
+		return nil, connector.Permanent(fmt.Errorf("%s: split %q: its state is damaged: %w", label, c.ID, err))
 	}
 	if b.Version != version || b.Step < 1 || b.Next < b.From || b.To < b.Next || b.To > to {
-		return nil, fmt.Errorf("%s: split %q does not belong to this source or is of another version: %s", label, c.ID, c.State)
+		return nil, connector.Permanent(fmt.Errorf("%s: split %q does not belong to this source or is of another version: %s", label, c.ID, c.State))
 	}
 	return b, nil
 }

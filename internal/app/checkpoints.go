@@ -128,6 +128,7 @@ func (k *keeper) Open(ctx context.Context) (jobmanager.Checkpoints, jobmanager.F
 	}
 	if n := len(found.Completed); n > 0 {
 		k.world.Log.Info("the job goes on from a checkpoint of an earlier run", "job", k.plan.Job.Name, "checkpoint", found.Completed[n-1].Epoch, "dir", k.at.dir)
+		passedOver(k.world, k.plan, found.Completed[n-1].Epoch)
 	}
 	return &kept{keeper: k, store: job}, jobmanager.Found{Term: found.Term, Reserved: found.Reserved, Completed: found.Completed}, nil
 }

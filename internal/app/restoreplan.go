@@ -13,7 +13,9 @@ import (
 	"github.com/weir-stream/weir/internal/events"
 	"github.com/weir-stream/weir/internal/fs"
 	"github.com/weir-stream/weir/internal/graph"
+	"github.com/weir-stream/weir/internal/ids"
 	"github.com/weir-stream/weir/internal/keygroup"
+	"github.com/weir-stream/weir/internal/objstore"
 	"github.com/weir-stream/weir/internal/operator"
 	"github.com/weir-stream/weir/internal/restore"
 	"github.com/weir-stream/weir/internal/snapshot"
@@ -51,21 +53,33 @@ func (p *Plan) PlanRestore(ctx context.Context, w World, m *snapshot.Manifest) (
 // DryRun plans the start from the snapshot that the options name, or else from the newest of the job's own checkpoints. Nothing
 // is written.
 func DryRun(ctx context.Context, w World, p *Plan) (*restore.Plan, error) {
-	name := p.Config.Get(config.RestorePath)
-	if own := p.Config.Get(config.CheckpointDir); name == "" && own != "" {
-		name = path.Join(own, storage.JobDir(p.Job.Name))
-	}
-	if name == "" {
-		return nil, errs.New(errs.CodeConfigInvalid, errs.ClassUser, "dry run", "no savepoint or checkpoint is named: add --restore PATH, or set %s to plan from the job's own newest checkpoint",
-			config.CheckpointDir.Key())
-	}
 	places := storage.Places(w.Stores)
 	if places == nil {
 		places = storage.LocalPlaces(fs.Real{}, "dryrun")
 	}
-	ref, err := storage.Resolve(ctx, places, name)
-	if err != nil {
-		return nil, err
+	name, own := p.Config.Get(config.RestorePath), p.Config.Get(config.CheckpointDir)
+	var ref storage.Ref
+	var err error
+	if own != "" {
+		if ref, err = storage.Own(ctx, w.Clock, places, own, p.Job.Name); err != nil {
+			return nil, errs.Wrap(err, errs.CodeOf(err), errs.ClassUser, config.CheckpointDir.Key()+" "+own, "the job's own checkpoints cannot be read")
+		}
+	}
+	switch {
+	case !ref.IsZero() && name != "":
+		passedOver(w, p, storage.EpochOf(ref))
+		name = ref.String()
+	case !ref.IsZero():
+		name = ref.String()
+	case name == "" && own != "":
+		return nil, errs.New(objstore.CodeNotFound, errs.ClassUser, "dry run", "the job has nothing to go on from in %s: it would begin from nothing", path.Join(own, storage.JobDir(p.Job.Name)))
+	case name == "":
+		return nil, errs.New(errs.CodeConfigInvalid, errs.ClassUser, "dry run", "no savepoint or checkpoint is named: add --restore PATH, or set %s to plan from the job's own newest checkpoint",
+			config.CheckpointDir.Key())
+	default:
+		if ref, err = storage.Resolve(ctx, places, name); err != nil {
+			return nil, err
+		}
 	}
 	snap, err := storage.Load(ctx, nil, places, ref)
 	if err == nil {
@@ -75,6 +89,14 @@ func DryRun(ctx context.Context, w World, p *Plan) (*restore.Plan, error) {
 		return nil, errs.Wrap(err, errs.CodeOf(err), errs.ClassUser, "restore "+name, "the job cannot be started from it")
 	}
 	return p.PlanRestore(ctx, w, snap.Manifest)
+}
+
+// passedOver says that what the job is told to start from is not what it starts from.
+func passedOver(w World, p *Plan, own ids.Epoch) {
+	if name := p.Config.Get(config.RestorePath); name != "" {
+		w.Log.Warn("the job goes on from its own checkpoint, and not from "+config.RestorePath.Key()+"; to start from that, name another "+config.CheckpointDir.Key()+", or move the job's directory away",
+			"job", p.Job.Name, "checkpoint", own, "passed over", name)
+	}
 }
 
 // probe opens an operator with nothing around it and says which states it has opened. What is no operator with state is not

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weir-stream/weir/internal/clock"
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/ids"
 	"github.com/weir-stream/weir/internal/objstore"
@@ -110,7 +111,7 @@ func Resolve(ctx context.Context, places Places, dir string) (Ref, error) {
 		return Ref{}, err
 	}
 	names, err := manifestsIn(ctx, store)
-	if err != nil {
+	if err != nil && !objstore.Is(err, objstore.CodeNotFound) {
 		return Ref{}, err
 	}
 	if len(names) == 0 {
@@ -126,6 +127,25 @@ func Resolve(ctx context.Context, places Places, dir string) (Ref, error) {
 			"several jobs have checkpoints there, %s and %s: name the directory of one", placeOf(names[0]), placeOf(newest))
 	}
 	return Ref{Dir: dir, Manifest: newest}, nil
+}
+
+// Own finds what a job of that name goes on from by itself, whatever it is told to be started from: the newest checkpoint in its
+// directory, unless the run of it has come to its end. The zero Ref is none. Nothing is written.
+func Own(ctx context.Context, clk clock.Clock, places Places, dir, job string) (Ref, error) {
+	store, err := open(places, dir)
+	if err != nil {
+		return Ref{}, err
+	}
+	j := &Job{cfg: Config{Store: store, Clock: clk, Name: job, Tell: func(string, error) {}}, store: store, dir: JobDir(job) + "/"}
+	_, through, err := j.lastEnd(ctx)
+	if err != nil {
+		return Ref{}, err
+	}
+	newest, err := j.highest(ctx, manifestsDir)
+	if err != nil || ids.Epoch(newest) <= through {
+		return Ref{}, err
+	}
+	return Ref{Dir: dir, Manifest: ManifestName(JobDir(job), ids.Epoch(newest))}, nil
 }
 
 // Find lists the manifests in a directory: of a savepoint, or of jobs, whose checkpoints rise.

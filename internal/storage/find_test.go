@@ -278,3 +278,30 @@ func TestDiscardSavepoint(t *testing.T) {
 		t.Errorf("%d files are left", n)
 	}
 }
+
+// What a job goes on from by itself is its newest checkpoint, until a run has come to its end.
+func TestOwn(t *testing.T) {
+	w := newWorld(nil)
+	places := func(string) (objstore.Store, error) { return w.store, nil }
+	want := func(what, want string) {
+		t.Helper()
+		ref, err := storage.Own(ctx, w.config("job").Clock, places, "/ck", "job")
+		if err != nil || ref.String() != want {
+			t.Errorf("%s: %v, %v, want %q", what, ref, err, want)
+		}
+	}
+	want("nothing", "")
+	j, _ := w.open(t, "job")
+	must(t, j.Reserve(ctx, 9))
+	take(t, w, j, "job/", 1)
+	take(t, w, j, "job/", 2)
+	before := w.names(t)
+	want("running", "/ck/"+storage.ManifestName("job", 2))
+	if got := w.names(t); got != before {
+		t.Errorf("it has written: %s", got)
+	}
+	must(t, j.End(ctx, storage.End{Outcome: "canceled", Keep: true}))
+	want("cancelled", "/ck/"+storage.ManifestName("job", 2))
+	must(t, j.End(ctx, storage.End{Outcome: "finished", Final: true, Keep: true}))
+	want("finished", "")
+}

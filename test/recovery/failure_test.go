@@ -45,6 +45,44 @@ func TestSameRowFailsAgain(t *testing.T) {
 	}
 }
 
+// What cannot be mended by a restart ends the job at once: a file where the sink's folder should be, a split that the source does
+// not know.
+func TestPermanentFailures(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.ToSlash(filepath.Join(dir, "out"))
+	if err := os.WriteFile(name, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	env := weir.NewEnv("files").EnableCheckpointing(20 * time.Millisecond)
+	numbers(env, name, 1000, 1e6, func(int64) error { return nil })
+	if res, err := env.Execute(t.Context()); errs.ClassOf(err) != errs.ClassFailJob || res.Restarts != 0 || !strings.Contains(err.Error(), "move away what is there") {
+		t.Errorf("%d restarts: %v", res.Restarts, err)
+	}
+
+	saves := filepath.Join(dir, "saves")
+	count := func(n int64, settings ...string) (*weir.Env, *weir.Gathered[counted]) {
+		env := weir.NewEnv("count").EnableCheckpointing(20 * time.Millisecond)
+		for i := 0; i < len(settings); i += 2 {
+			env.Set(settings[i], settings[i+1])
+		}
+		return env, countRows(env, n, 20_000, func(int64) error { return nil }).Gather()
+	}
+	env, got := count(100_000)
+	job := env.Start(t.Context())
+	awaitRows(t, got, 2000)
+	saved, err := job.Stop(t.Context(), saves)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := job.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	env, _ = count(100, "execution.state-recovery.path", saved)
+	if res, err := env.Execute(t.Context()); errs.ClassOf(err) != errs.ClassFailJob || res.Restarts != 0 || !strings.Contains(err.Error(), "does not belong to this source") {
+		t.Errorf("%d restarts: %v", res.Restarts, err)
+	}
+}
+
 // Two processes lead one job. The one that came later goes on from the other's checkpoint; the other ends and says why.
 func TestSecondLeader(t *testing.T) {
 	const n = 20_000

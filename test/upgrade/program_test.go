@@ -100,6 +100,8 @@ func TestDryRunOfNothing(t *testing.T) {
 	for want, args := range map[string][]string{
 		"add --restore PATH":               {"--dry-run"},
 		"no checkpoint or savepoint is th": {"--dry-run", "--restore", t.TempDir()},
+		"no checkpoint or savepoint is":    {"--dry-run", "--restore", "program_test.go"},
+		"it would begin from nothing":      {"--dry-run", "--checkpoint-dir", t.TempDir()},
 		"testdata/v2/savepoint/data":       {"--dry-run", "--restore", saved + "/data"},
 	} {
 		if code, stdout, stderr := program(t, "first", args...); code != 1 || stdout != "" || !strings.Contains(stderr, want) {

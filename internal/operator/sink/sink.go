@@ -282,5 +282,9 @@ func (o *writer[T]) failed(what string, err error) error {
 	if o.ctx.Ctx.Err() != nil {
 		return errs.Canceled
 	}
-	return errs.Wrap(err, errs.CodeSink, errs.ClassFailTask, o.ctx.Place(), "%s: %s failed", o.sink.Name(), what)
+	class := errs.ClassFailTask
+	if connector.IsPermanent(err) {
+		class = errs.ClassFailJob
+	}
+	return errs.Wrap(err, errs.CodeSink, class, o.ctx.Place(), "%s: %s failed", o.sink.Name(), what)
 }

@@ -264,7 +264,11 @@ func (o *reader[T]) failed(what string, err error) error {
 	if o.ctx.Ctx.Err() != nil {
 		return errs.Canceled
 	}
-	return errs.Wrap(err, errs.CodeSource, errs.ClassFailTask, o.ctx.Place(), "%s: %s failed", o.src.Name(), what)
+	class := errs.ClassFailTask
+	if connector.IsPermanent(err) {
+		class = errs.ClassFailJob
+	}
+	return errs.Wrap(err, errs.CodeSource, class, o.ctx.Place(), "%s: %s failed", o.src.Name(), what)
 }
 
 func (o *reader[T]) Process(int, event.Batch) error {
