@@ -192,3 +192,15 @@ func (v *Vector) CopyFrom(src *Vector) {
 	v.reset()
 	v.gather(src, nil)
 }
+
+// View makes v show the values of src, without copying them, as far as they are there in with too: what a field of rows is that may be
+// missing. v must not be changed, and is valid as long as src is.
+func (v *Vector) View(src, with *Vector) {
+	valid := v.valid[:0]
+	*v = *src
+	v.valid, v.nulls = valid, 0
+	v.SetValidity(src, with)
+	if v.kind.text() {
+		src.text.shared = true
+	}
+}
