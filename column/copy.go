@@ -38,6 +38,10 @@ func (v *Vector) gather(src *Vector, rows []int32) {
 	if v.nulls == 0 && src.nulls == 0 {
 		return
 	}
+	if rows == nil && from == 0 {
+		v.valid, v.nulls = append(v.valid[:0], src.valid[:(n+7)/8]...), src.nulls
+		return
+	}
 	each(n, rows, func(i, row int) { v.noteValid(from+i, !src.Null(row)) })
 }
 
