@@ -20,12 +20,23 @@ const (
 	// oneIn says what part of a core the work gets if others always wait: one in so many at first, and after patience.
 	oneInFirst, oneInLast = 20, 4
 	patience              = time.Second
+	// pollMost is how long it runs at a time if every core is taken: nobody waits for the network then.
+	pollMost = 2 * time.Millisecond
 	// pieces is how many calls of Point read the clock once.
 	pieces = 16
 )
 
-// runnable is the metric of goroutines that could run and have no core.
-const runnable = "/sched/goroutines/runnable:goroutines"
+// metricNames are the goroutines that could run and have no core, those that run, and the cores.
+var metricNames = [...]string{"/sched/goroutines/runnable:goroutines", "/sched/goroutines/running:goroutines", "/sched/gomaxprocs:threads"}
+
+// crowd is what the scheduler has to do.
+type crowd uint8
+
+const (
+	crowdNone  crowd = iota // a core is free
+	crowdFull               // every core has something to run
+	crowdWaits              // and somebody waits for one
+)
 
 // Pace is the pace of the work of one goroutine. The zero value is ready. It belongs to that goroutine.
 type Pace struct {
@@ -33,13 +44,13 @@ type Pace struct {
 	first  time.Time // of the work
 	began  time.Time // of the turn
 	turn   time.Duration
-	metric [1]metrics.Sample
-	clock  clock.Clock
-	// waits asks whether others wait, sleep is away, yield lets the core look at its timers. Tests replace all that
-	// is nil.
-	waits func() bool
+	polled time.Time // when it was away last
+	metric [len(metricNames)]metrics.Sample
+	// look asks the scheduler, sleep is away, yield lets the core look at its timers. Tests replace these and the clock.
+	look  func() crowd
 	sleep func(time.Duration)
 	yield func()
+	clock clock.Clock
 }
 
 // Point is called between pieces of work of at most a microsecond or two. It may block for as long as others have more to do.
@@ -60,23 +71,32 @@ func (p *Pace) Break() {
 	}
 }
 
-// rest is away until nobody waits, or the work has its part of the core behind itself.
+// rest is away until nobody waits, or the work has its part of the core behind itself. If nobody waits it goes on, but for a
+// pause now and then if no core is free.
 func (p *Pace) rest(now time.Time) {
-	if !p.waits() {
-		p.yield()
-		p.began, p.turn = p.clock.Now(), turnLeast
-		return
-	}
 	others := oneIn(now.Sub(p.first)) - 1
-	least := now.Sub(p.began) * others
-	for pause := pauseLeast; ; pause = min(2*pause, pauseMost) {
-		p.sleep(pause)
-		p.began = p.clock.Now()
-		if p.began.Sub(now) >= least || !p.waits() {
-			break
+	switch c := p.look(); {
+	case c == crowdWaits:
+		least := now.Sub(p.began) * others
+		for pause := pauseLeast; ; pause = min(2*pause, pauseMost) {
+			p.sleep(pause)
+			p.began = p.clock.Now()
+			if p.began.Sub(now) >= least || p.look() != crowdWaits {
+				break
+			}
 		}
+		p.polled = p.began
+		p.turn = min(max(p.began.Sub(now)/others, turnLeast), turnMost)
+		return
+	case c == crowdFull && now.Sub(p.polled) >= pollMost:
+		p.sleep(pauseLeast)
+		p.began = p.clock.Now()
+		p.polled = p.began
+	default:
+		p.yield()
+		p.began = p.clock.Now()
 	}
-	p.turn = min(max(p.began.Sub(now)/others, turnLeast), turnMost)
+	p.turn = turnLeast
 }
 
 // oneIn is which part of the core is the work's when it is so old.
@@ -88,9 +108,11 @@ func (p *Pace) start() {
 	if p.clock == nil {
 		p.clock = clock.Real{}
 	}
-	p.metric[0].Name = runnable
-	if p.waits == nil {
-		p.waits = p.othersWait
+	for i := range p.metric {
+		p.metric[i].Name = metricNames[i]
+	}
+	if p.look == nil {
+		p.look = p.ask
 	}
 	if p.sleep == nil {
 		timer := p.clock.NewTimer(pauseLeast)
@@ -104,11 +126,22 @@ func (p *Pace) start() {
 		p.yield = runtime.Gosched
 	}
 	p.first = p.clock.Now()
-	p.began, p.turn = p.first, turnLeast
+	p.began, p.polled, p.turn = p.first, p.first, turnLeast
 }
 
-// othersWait reports whether a goroutine is ready and has no core.
-func (p *Pace) othersWait() bool {
+// ask asks the scheduler. Its figures are a moment old, and so is the answer.
+func (p *Pace) ask() crowd {
 	metrics.Read(p.metric[:])
-	return p.metric[0].Value.Kind() != metrics.KindUint64 || p.metric[0].Value.Uint64() > 0
+	for i := range p.metric {
+		if p.metric[i].Value.Kind() != metrics.KindUint64 {
+			return crowdWaits
+		}
+	}
+	switch m := &p.metric; {
+	case m[0].Value.Uint64() > 0:
+		return crowdWaits
+	case m[1].Value.Uint64() >= m[2].Value.Uint64():
+		return crowdFull
+	}
+	return crowdNone
 }

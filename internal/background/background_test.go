@@ -2,6 +2,7 @@ package background
 
 import (
 	"runtime"
+	"runtime/metrics"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -16,7 +17,7 @@ type machine struct {
 	*clock.Virtual
 	asked, yields int
 	slept         []time.Duration
-	waiting       func() bool
+	crowd         func() crowd
 	late          time.Duration // of whoever sleeps
 }
 
@@ -24,7 +25,7 @@ func newMachine() (*machine, *Pace) {
 	m := &machine{Virtual: clock.NewVirtual(time.Unix(0, 0))}
 	p := &Pace{
 		clock: m,
-		waits: func() bool { m.asked++; return m.waiting() },
+		look:  func() crowd { m.asked++; return m.crowd() },
 		sleep: func(d time.Duration) { m.slept = append(m.slept, d); m.Advance(d + m.late) },
 		yield: func() { m.yields++ },
 	}
@@ -34,7 +35,7 @@ func newMachine() (*machine, *Pace) {
 
 func TestNobodyWaits(t *testing.T) {
 	m, p := newMachine()
-	m.waiting = func() bool { return false }
+	m.crowd = func() crowd { return crowdNone }
 	for range 20 {
 		m.Advance(turnLeast / 2)
 		p.Break()
@@ -47,11 +48,29 @@ func TestNobodyWaits(t *testing.T) {
 // Who is let go after one pause goes on, with the shortest turn.
 func TestOneWaits(t *testing.T) {
 	m, p := newMachine()
-	m.waiting = func() bool { return m.asked == 1 }
+	m.crowd = func() crowd {
+		if m.asked == 1 {
+			return crowdWaits
+		}
+		return crowdFull
+	}
 	m.Advance(turnLeast)
 	p.Break()
 	if m.asked != 2 || !slices.Equal(m.slept, []time.Duration{pauseLeast}) || m.yields > 0 || p.turn != turnLeast {
 		t.Errorf("asked %d times, slept %v, yielded %d times, then a turn of %v", m.asked, m.slept, m.yields, p.turn)
+	}
+}
+
+// If no core is free the work is away for a moment now and then, so that somebody looks at the network.
+func TestFull(t *testing.T) {
+	m, p := newMachine()
+	m.crowd = func() crowd { return crowdFull }
+	for m.Now().Before(time.Unix(0, 0).Add(10 * pollMost)) {
+		m.Advance(turnLeast)
+		p.Break()
+	}
+	if len(m.slept) < 8 || len(m.slept) > 10 || m.slept[0] != pauseLeast || m.yields < 150 {
+		t.Errorf("slept %v, yielded %d times", m.slept, m.yields)
 	}
 }
 
@@ -68,7 +87,7 @@ func TestAllWait(t *testing.T) {
 		{time.Hour, []time.Duration{20 * us, 40 * us, 80 * us, 160 * us}},
 	} {
 		m, p := newMachine()
-		m.waiting = func() bool { return true }
+		m.crowd = func() crowd { return crowdWaits }
 		m.Advance(turnLeast)
 		p.first = m.Now().Add(-c.age)
 		p.Break()
@@ -88,7 +107,7 @@ func TestTurnGrows(t *testing.T) {
 		{10 * time.Millisecond, turnMost},
 	} {
 		m, p := newMachine()
-		m.waiting = func() bool { return true }
+		m.crowd = func() crowd { return crowdWaits }
 		m.late = c.late
 		m.Advance(turnLeast)
 		p.first = p.first.Add(-time.Second)
@@ -128,13 +147,12 @@ func TestOthersRun(t *testing.T) {
 	var p Pace
 	away := 0
 	p.Break()
-	ask := p.waits
-	p.waits = func() bool {
-		w := ask()
-		if w {
+	p.look = func() crowd {
+		c := p.ask()
+		if c == crowdWaits {
 			away++
 		}
-		return w
+		return c
 	}
 	for away < 20 {
 		spin(turnLeast, p.Break)
@@ -163,12 +181,15 @@ func TestBubble(t *testing.T) {
 func TestAllocations(t *testing.T) {
 	var p Pace
 	p.Break()
-	p.waits = func() bool { return true }
+	p.look = func() crowd { return crowdWaits }
 	if n := testing.AllocsPerRun(100, func() { p.began = p.began.Add(-turnLeast); p.Break() }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
-	if p.othersWait(); p.metric[0].Value.Kind() == 0 {
-		t.Error("the metric is gone")
+	p.ask()
+	for _, m := range p.metric {
+		if m.Value.Kind() != metrics.KindUint64 {
+			t.Errorf("the metric %s is gone", m.Name)
+		}
 	}
 }
 
