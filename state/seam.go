@@ -10,6 +10,8 @@ type Spec struct {
 	Width int
 	// Schema describes the encoding of what is kept.
 	Schema []byte
+	// Ordered says that large maps are often read in part.
+	Ordered bool
 	// Values is for the engine: how values of former schemas are read.
 	Values any
 	// TTL is how long things are kept, nil for ever.

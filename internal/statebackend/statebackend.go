@@ -58,6 +58,9 @@ type Descriptor struct {
 	// Values is how values of former schemas are read at a restore; nil if all bytes are the engine's own. The backend only
 	// keeps it.
 	Values *codec.Values
+	// Ordered says that maps are often read in order, in part at least: ranges of a large map must not cost more than what they show.
+	// Without it a backend may keep large maps in a form that is faster to change.
+	Ordered bool
 	// Expiry says how values, list elements or map entries expire; nil if they do not. Backends know nothing of it: package
 	// expiry stands before them.
 	Expiry *Expiry

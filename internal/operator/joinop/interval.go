@@ -104,7 +104,7 @@ func (h *half[K, T]) open(ctx *operator.Context, out operator.Collector, state s
 	if h.rows, err = basic.NewStored[T](ctx, "a row of the "+h.name+" input"); err != nil {
 		return err
 	}
-	h.kept, err = state.Map(statebackend.Descriptor{Name: h.name, Kind: statebackend.KindMap, Values: h.rows.Values(),
+	h.kept, err = state.Map(statebackend.Descriptor{Name: h.name, Kind: statebackend.KindMap, Ordered: true, Values: h.rows.Values(),
 		Schema: h.rows.Schema(codec.Table{Prefix: flagBytes, Layout: "time, arrival -> flag, row"})})
 	return err
 }

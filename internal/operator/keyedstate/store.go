@@ -62,7 +62,7 @@ func NewSpaced(backend statebackend.Keyed, at *Place, width int, what string) *S
 var _ state.Store = (*Store)(nil)
 
 func (s *Store) descriptor(spec state.Spec) (statebackend.Descriptor, error) {
-	d := statebackend.Descriptor{Name: spec.Name, Width: spec.Width, NamespaceWidth: s.nsWidth, Schema: spec.Schema}
+	d := statebackend.Descriptor{Name: spec.Name, Width: spec.Width, NamespaceWidth: s.nsWidth, Schema: spec.Schema, Ordered: spec.Ordered}
 	d.Values, _ = spec.Values.(*codec.Values)
 	if t := spec.TTL; t != nil {
 		d.Expiry = &statebackend.Expiry{After: t.After.Milliseconds(), OnRead: t.RefreshOnRead, ShowExpired: t.ShowExpired, EventTime: t.EventTime}

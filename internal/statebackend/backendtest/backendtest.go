@@ -48,6 +48,7 @@ func newWorld(rt *rapid.T, open Open) *world {
 		Name:           "s",
 		Width:          rapid.SampledFrom([]int{0, 8, 12}).Draw(rt, "width"),
 		NamespaceWidth: rapid.SampledFrom([]int{0, 16, statebackend.VariableNamespace}).Draw(rt, "namespace width"),
+		Ordered:        rapid.Bool().Draw(rt, "ordered"),
 	}
 	w.test, w.model = open(w.cfg), model.New(w.cfg)
 	return w
@@ -217,6 +218,14 @@ func allElements(l statebackend.List) []string {
 		return true
 	})
 	return flatten(bySeq)
+}
+
+// anyOrder sorts what was shown of each map: a cut shows entries in any order.
+func anyOrder(m map[string][]string) map[string][]string {
+	for _, es := range m {
+		slices.Sort(es)
+	}
+	return m
 }
 
 func flatten(m map[string][]string) (out []string) {

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weir-stream/weir/internal/keygroup"
+	"github.com/weir-stream/weir/internal/snapshot"
 	"github.com/weir-stream/weir/internal/statebackend"
 )
 
@@ -222,6 +223,9 @@ func all(p statebackend.Part, groups keygroup.Range, how int) []string {
 		}
 	default:
 		p.Data.Each(keygroup.All(), visit)
+	}
+	if p.State.Kind == snapshot.KindMap {
+		anyOrder(bySeq)
 	}
 	return flatten(bySeq)
 }

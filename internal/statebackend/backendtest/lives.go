@@ -61,6 +61,7 @@ func newLife(rt *rapid.T, open Open) *life {
 		w.ds[i] = statebackend.Descriptor{
 			Name: name, Kind: statebackend.Kind(i + 1), Width: rapid.SampledFrom([]int{0, 8}).Draw(rt, "width"),
 			NamespaceWidth: rapid.SampledFrom([]int{0, 4, statebackend.VariableNamespace}).Draw(rt, "namespace width"),
+			Ordered:        rapid.Bool().Draw(rt, "ordered"),
 		}
 	}
 	w.begin(rt)
@@ -321,15 +322,19 @@ func (c *cut) diff(groups keygroup.Range) string {
 	return ""
 }
 
-// units prints what a frozen state holds: for each key and namespace its units in order.
+// units prints what a frozen state holds: for each key and namespace its units, elements of lists in their order.
 func units(from statebackend.Frozen, groups keygroup.Range, see func(statebackend.Key)) ([]string, error) {
-	by := map[string][]string{}
+	by, isMap := map[string][]string{}, false
 	err := statebackend.Each(from, groups, func(k statebackend.Key, ns, user, value []byte) bool {
 		see(k)
 		id := fmt.Sprintf("%x %x %x", k.Hash, k.Bytes, ns)
 		by[id] = append(by[id], fmt.Sprintf("%x=%s", user, shorten(value)))
+		isMap = isMap || user != nil
 		return true
 	})
+	if isMap {
+		anyOrder(by)
+	}
 	return flatten(by), err
 }
 

@@ -84,7 +84,7 @@ func (b *Backend) List(d statebackend.Descriptor) (statebackend.List, error) {
 // Map opens a map state.
 func (b *Backend) Map(d statebackend.Descriptor) (statebackend.Map, error) {
 	return open(b, d, statebackend.KindMap, func(l layout) (*mapState, []*Table) {
-		s := &mapState{layout: l, width: d.Width, roots: b.table(l, 0, true), nodes: b.numbered()}
+		s := &mapState{layout: l, width: d.Width, ordered: d.Ordered, roots: b.table(l, 0, true), nodes: b.numbered()}
 		return s, []*Table{s.roots, s.nodes}
 	})
 }
@@ -95,7 +95,7 @@ func (b *Backend) table(l layout, width int, blobs bool) *Table {
 
 // numbered returns a table for the parts of large states, which are found by number.
 func (b *Backend) numbered() *Table {
-	return New(Config{KeyWidth: 8, Blobs: true, Groups: b.cfg.Groups, Pool: b.pool})
+	return New(Config{KeyWidth: 8, Blobs: true, Pool: b.pool})
 }
 
 // Descriptors returns the states in the order of opening.

@@ -51,9 +51,9 @@ func (s *frozenState) Drain(f statebackend.Visit) {
 			return
 		}
 		s.keys.leave(i)
-		// The parts are in the groups of their keys, of which the last may have keys in the next segment.
-		if last := s.keys.segs[i].last; last >= 1<<keygroup.Shift {
-			s.parts.drained((keygroup.Of(last) - 1).Last())
+		// The parts of the keys to come begin as their hashes do.
+		if next := (s.keys.segs[i].last + 1) >> (64 - partBits) << (64 - partBits); next > 0 {
+			s.parts.drained(next - 1)
 		}
 	}
 }
@@ -193,9 +193,10 @@ func (l *frozenList) all() bool { return false }
 
 // frozenMap is the kind of maps.
 type frozenMap struct {
-	parts *FrozenTable
-	seq   uint64
-	nodes [][]byte // by level
+	parts  *FrozenTable
+	seq    uint64
+	nodes  [][]byte // by level
+	bucket []byte
 }
 
 func (m *mapState) cut() statebackend.Frozen {
@@ -231,8 +232,23 @@ func (m *frozenMap) changes(since, hash uint64, root []byte, gone []removal, key
 
 func (m *frozenMap) all() bool { return true }
 
-// below shows the entries of the leaves below n in their order.
+// inBuckets shows the entries of all buckets in no particular order.
+func (m *frozenMap) inBuckets(hash uint64, dir node, f func(leaf node, i int) bool) bool {
+	for i := range dir.buckets() {
+		k := nodeKey(dir.bucketID(i))
+		m.bucket, _ = m.parts.get(nodeHash(hash, dir.bucketID(i)), k[:], m.bucket[:0])
+		if !m.below(hash, m.bucket, f) {
+			return false
+		}
+	}
+	return true
+}
+
+// below shows the entries of the leaves below n, in their order if they are in a tree.
 func (m *frozenMap) below(hash uint64, n node, f func(leaf node, i int) bool) bool {
+	if n.isBuckets() {
+		return m.inBuckets(hash, n, f)
+	}
 	level := n.level()
 	for len(m.nodes) < level {
 		m.nodes = append(m.nodes, nil)

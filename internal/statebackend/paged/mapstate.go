@@ -11,16 +11,21 @@ import (
 //
 // The root is a blob under the key itself, so a small map is one lookup. All other nodes of all trees are blobs in a
 // second table under a number, with the key's group in their hash. The counter of the root's blob is the number of
-// entries. Nodes that become empty are freed; half-empty ones are not merged.
+// entries. Nodes that become empty are freed; half-empty ones are not merged. A map that is not read in order has buckets
+// instead once it is larger than a leaf, see buckets.go.
 type mapState struct {
 	layout
 	width int
 	roots *Table
 	nodes *Table
-	last  uint64 // number of the newest node
-	n     int    // entries
-	fresh bool   // something changed since the last cut
-	mark  uint64 // of the last cut
+	last  uint64 // number of the newest node of a tree
+	// ordered makes trees of large maps. buckets is the number of the newest map with buckets otherwise.
+	ordered bool
+	buckets uint64
+	picked  []bool
+	n       int    // entries
+	fresh   bool   // something changed since the last cut
+	mark    uint64 // of the last cut
 
 	path    []step
 	leaf    place // of the node at the end of path
@@ -54,9 +59,15 @@ var (
 	_ statebackend.Toucher = (*mapState)(nil)
 )
 
-// nodeHash returns the hash of a node of the tree of a key with this hash.
+// partBits of the hash of a key are the first bits of the hashes of its parts: nodes and chunks. They are few, because the parts of
+// one key may be a whole table, and its directory has to tell them apart; and some, so that a cut that is drained gives
+// parts back as it goes.
+const partBits = 3
+
+// nodeHash returns the hash of a part of what a key with this hash has.
 func nodeHash(hash, id uint64) uint64 {
-	return inGroup(hash>>(64-15)<<(64-15), fold(id, 0x9E3779B97F4A7C15)^id<<20)
+	const shift = 64 - partBits
+	return hash>>shift<<shift | (fold(id, 0x9E3779B97F4A7C15)^id<<20)>>partBits
 }
 
 func nodeKey(id uint64) [8]byte {
@@ -118,6 +129,12 @@ func (t tree) walk(entry []byte) node {
 	m.root = t.place(0)
 	m.leaf = m.root
 	n := m.root.node()
+	if n != nil && n.isBuckets() {
+		id = n.bucketID(n.bucketOf(entryHash(entry)))
+		m.leaf = t.place(id)
+		n = m.leaf.node()
+		m.nodes.sink += n.touch()
+	}
 	for n != nil && n.level() > 0 {
 		at := n.descend(entry)
 		m.path = append(m.path, step{id, at})
@@ -167,14 +184,28 @@ func (m *mapState) Put(key statebackend.Key, ns, entry, value []byte) {
 		m.root.t.markBlob(m.root.hash, m.root.b)
 		m.root.b.user++
 		m.n++
-		if size := len(n) + insertedBytes(entry, value); size <= n.bytesMax() {
+		inBucket := p.t != m.roots && !m.ordered
+		if size := len(n) + insertedBytes(entry, value); size <= n.bytesMax() || inBucket {
 			node(p.t.resize(p.hash, p.s, p.b, size)).insert(len(n), at, entry, value, m.stamp())
 			p.t.settle(p.s, norm(p.hash))
+			if inBucket && size > bucketBytes {
+				t.addBucket()
+			}
 			return
 		}
 	}
 	m.scratch[0] = appendEdited(m.scratch[0][:0], n, at, found, entry, value, m.stamp())
-	t.settle(m.scratch[0])
+	n = m.scratch[0]
+	switch id := m.path[len(m.path)-1].id; {
+	case m.ordered:
+		t.settle(n)
+	case id != 0:
+		t.storeBucket(id, n)
+	case len(n) > leafBytesMax && n.count() > 1:
+		t.spread(n)
+	default:
+		t.store(0, n)
+	}
 }
 
 // settle stores n, the new content of the node at the end of m.path, and splits it and its parents as far as needed.
@@ -228,6 +259,14 @@ func (m *mapState) Remove(key statebackend.Key, ns, entry []byte) bool {
 	if k := &m.roots.track; k.on {
 		k.gone.add(norm(t.hash), t.key, notNil(entry), m.n)
 	}
+	if id := m.path[len(m.path)-1].id; id != 0 && !m.ordered {
+		m.scratch[0] = appendWithout(m.scratch[0][:0], n, at)
+		t.storeBucket(id, m.scratch[0])
+		if len(m.scratch[0]) < bucketBytes/4 {
+			t.removeBucket()
+		}
+		return true
+	}
 	for depth := len(m.path) - 1; ; depth-- {
 		id := m.path[depth].id
 		m.scratch[0] = appendWithout(m.scratch[0][:0], n, at)
@@ -262,6 +301,12 @@ func (t tree) drop(n node) {
 	if n.level() == 0 {
 		return
 	}
+	if n.isBuckets() {
+		for i := range n.buckets() {
+			t.free(n.bucketID(i))
+		}
+		return
+	}
 	// Freeing may move what n points to if it is not the root.
 	children := make([]uint64, n.count())
 	for i := range children {
@@ -282,6 +327,9 @@ func (m *mapState) Range(key statebackend.Key, ns, from, to []byte, f func(entry
 
 // rangeOf visits the entries below n in [from, to) and reports whether to go on.
 func (t tree) rangeOf(n node, from, to []byte, f func(entry, value []byte) bool) bool {
+	if n.isBuckets() {
+		return t.rangeOfBuckets(n, from, to, f)
+	}
 	i := 0
 	if from != nil {
 		if n.level() == 0 {
