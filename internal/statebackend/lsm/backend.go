@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/weir-stream/weir/internal/errs"
+	"github.com/weir-stream/weir/internal/fs"
 	"github.com/weir-stream/weir/internal/keygroup"
 	"github.com/weir-stream/weir/internal/statebackend"
 )
@@ -26,6 +27,7 @@ type opened struct {
 	d     statebackend.Descriptor
 	state any
 	l     *layout
+	m     *marks
 }
 
 var _ statebackend.Keyed = (*Backend)(nil)
@@ -74,8 +76,9 @@ func open[T any](b *Backend, d statebackend.Descriptor, kind statebackend.Kind, 
 	d.Kind = kind
 	d.Schema = slices.Clone(d.Schema)
 	l := &layout{name: d.Name, id: uint16(len(b.states) + 1), key: b.cfg.KeyWidth, ns: d.NamespaceWidth, groups: b.cfg.Groups}
-	s := make(common{layout: l, r: b.rows, width: d.Width})
-	b.states = append(b.states, opened{d, s, l})
+	m := &marks{marksShared: &marksShared{}}
+	s := make(common{layout: l, marks: m, r: b.rows, width: d.Width})
+	b.states = append(b.states, opened{d, s, l, m})
 	return s, nil
 }
 
@@ -121,6 +124,7 @@ func (b *Backend) Close() error {
 			err = errors.Join(err, m.closeIter())
 		}
 	}
+	b.rows.track.close()
 	err = errors.Join(err, b.life.leave())
 	if b.rows.fail.is.Load() {
 		err = nil // it was reported; what follows from it does not matter
@@ -135,7 +139,7 @@ func (r *rows) iterator(from, to []byte) (*pebble.Iterator, error) {
 }
 
 // openBackend opens an empty database in dir, which exists.
-func openBackend(cfg statebackend.Config, opts *pebble.Options, fail *failure, dir string, limit func() int64, end func()) (*Backend, error) {
+func openBackend(cfg statebackend.Config, opts *pebble.Options, fsys fs.FS, fail *failure, dir string, limit func() int64, end func()) (*Backend, error) {
 	if cfg.Groups == (keygroup.Range{}) {
 		cfg.Groups = keygroup.All()
 	}
@@ -157,5 +161,7 @@ func openBackend(cfg statebackend.Config, opts *pebble.Options, fail *failure, d
 		}
 		return errs.Wrap(err, errs.CodeIO, errs.ClassFailTask, dir, "the state store cannot be closed")
 	}}
-	return &Backend{cfg: cfg, rows: newRows(db, fail, limit), life: l, chunk: chunkSize}, nil
+	b := &Backend{cfg: cfg, rows: newRows(db, fail, limit), life: l, chunk: chunkSize}
+	b.rows.track = tracking{fs: fsys, dir: dir, memory: logMemory, gather: gatherMost}
+	return b, nil
 }

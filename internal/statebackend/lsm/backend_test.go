@@ -43,6 +43,7 @@ func TestConformanceWithoutCache(t *testing.T) {
 		b := opener(t, s)(c).(*Backend)
 		b.rows.limit = func() int64 { return 2000 }
 		b.chunk = 100
+		b.rows.track.memory, b.rows.track.gather = 200, 20_000
 		return b
 	})
 }

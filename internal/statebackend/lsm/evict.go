@@ -177,7 +177,7 @@ func (r *rows) evict(limit int64) {
 // write puts dirty rows into the database. They remain dirty. No cut may be pending.
 func (r *rows) write(list []dirtyRow) error {
 	r.written++
-	err := r.writer.write(r.db, r.mem.data, list)
+	err := r.writer.write(r.db, r.mem.data, list, r.track.log)
 	if err != nil {
 		r.fail.set(err)
 		return err

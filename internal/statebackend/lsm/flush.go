@@ -29,7 +29,8 @@ type place64 struct {
 
 const batchRows = 1024
 
-func (w *writer) write(db *pebble.DB, data [][]byte, list []dirtyRow) error {
+// write writes the rows of list, and notes them in log, which may be nil.
+func (w *writer) write(db *pebble.DB, data [][]byte, list []dirtyRow, log *changeLog) error {
 	cellOf := func(d *dirtyRow) []byte { return data[d.at>>blockUnitBits][int(d.at&(1<<blockUnitBits-1))*unit:] }
 	w.order = slices.Grow(w.order[:0], len(list))
 	for i := range list {
@@ -49,6 +50,7 @@ func (w *writer) write(db *pebble.DB, data [][]byte, list []dirtyRow) error {
 		for _, o := range w.order[:n] {
 			d := &list[o.at]
 			cell := cellOf(d)
+			log.add(cell[:d.key], false)
 			var err error
 			if d.dead {
 				err = b.Delete(cell[:d.key], nil)
@@ -75,13 +77,15 @@ type flush struct {
 	fail  *failure
 	epoch uint32
 	done  atomic.Bool
-	held  []place // pieces that the task has replaced meanwhile; the task's
+	held  []place      // pieces that the task has replaced meanwhile; the task's
+	logs  []*changeLog // of this interval and of earlier ones, oldest first
 
 	mu     sync.Mutex
 	before *flush // must be written first
 	list   []dirtyRow
 	data   [][]byte
-	users  int // parts of the cut that were not released
+	log    *changeLog // of the interval that the cut has ended; nil if nobody asks
+	users  int        // parts of the cut that were not released
 	snap   *pebble.Snapshot
 }
 
@@ -98,12 +102,13 @@ func (f *flush) run() {
 	}
 	if !f.fail.is.Load() {
 		var w writer
-		f.fail.set(w.write(f.db, f.data, f.list))
+		f.fail.set(w.write(f.db, f.data, f.list, f.log))
 		if f.users > 0 {
 			f.snap = f.db.NewSnapshot()
 		}
 	}
-	f.list, f.data = nil, nil
+	f.log.leave()
+	f.list, f.data, f.log = nil, nil, nil
 	f.done.Store(true)
 }
 
@@ -115,6 +120,7 @@ func (f *flush) leave() bool {
 	if f.users > 0 {
 		return false
 	}
+	leaveAll(f.logs)
 	if f.snap != nil {
 		_ = f.snap.Close()
 		f.snap = nil
@@ -139,24 +145,35 @@ func (b *Backend) Cut() ([]statebackend.Part, error) {
 	r.pending = append(r.pending, f)
 	r.dirty = nil
 	r.epoch++
+	t := &r.track
+	t.cut(f, b.states)
 	b.life.hold()
 	var parts []statebackend.Part
 	for i := range b.states {
 		s := &b.states[i]
-		parts = append(parts, statebackend.Part{State: statebackend.StateOf(s.d), Data: &frozen{f: f, life: b.life, kind: s.d.Kind, width: s.d.Width, l: *s.l}})
+		if s.m.changed || s.m.mark == 0 {
+			s.m.changed, s.m.mark = false, t.cuts
+		}
+		parts = append(parts, statebackend.Part{State: statebackend.StateOf(s.d), Data: &frozen{f: f, life: b.life, kind: s.d.Kind, width: s.d.Width, l: *s.l,
+			number: t.cuts, mark: s.m.mark, tracked: t.on, base: t.base, gather: t.gather, shared: s.m.marksShared}})
 	}
 	return parts, nil
 }
 
 // frozen is one state of a cut.
 type frozen struct {
-	f        *flush
-	life     *life
-	kind     statebackend.Kind
-	width    int
-	l        layout
-	iter     *pebble.Iterator
-	released bool
+	f     *flush
+	life  *life
+	kind  statebackend.Kind
+	width int
+	l     layout
+	// number is that of the cut; for mark, tracked and base see marks and tracking.
+	number, mark, base uint64
+	gather             int64
+	tracked            bool
+	shared             *marksShared
+	iter               *pebble.Iterator
+	released           bool
 }
 
 var (

@@ -52,11 +52,11 @@ func (l *listState) append(tail, element []byte) {
 	id := r.load(tail)
 	w := r.row(id)
 	if w.flags&rowDead != 0 {
-		clear(r.change(id, tailHead, 0))
+		clear(l.change(id, tailHead, 0))
 	}
 	framed, head := l.frame(element)
 	have := int(w.val)
-	b := r.change(id, have+framed+len(element), have)
+	b := l.change(id, have+framed+len(element), have)
 	copy(b[have:], head[:framed])
 	copy(b[have+framed:], element)
 	binary.LittleEndian.PutUint64(b, binary.LittleEndian.Uint64(b)+1)
@@ -66,8 +66,8 @@ func (l *listState) append(tail, element []byte) {
 	n := binary.LittleEndian.Uint32(b[8:])
 	binary.LittleEndian.PutUint32(b[8:], n+1)
 	chunk := r.blind(l.numbered(tail[:len(tail)-4], n), len(b)-tailHead)
-	copy(r.change(chunk, len(b)-tailHead, 0), b[tailHead:])
-	r.change(id, tailHead, tailHead)
+	copy(l.change(chunk, len(b)-tailHead, 0), b[tailHead:])
+	l.change(id, tailHead, tailHead)
 }
 
 func (l *listState) Put(key statebackend.Key, ns []byte, elements [][]byte) {

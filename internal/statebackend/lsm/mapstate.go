@@ -69,7 +69,7 @@ func (m *mapState) Put(key statebackend.Key, ns, entry, value []byte) {
 	}
 	prefix, row := m.row(key, ns, entry)
 	id := m.r.blind(row, len(value))
-	copy(m.r.change(id, len(value), 0), value)
+	copy(m.change(id, len(value), 0), value)
 	head := m.headOf(prefix, true)
 	m.r.chain(head, id)
 	if m.r.bare(head) {
@@ -91,7 +91,7 @@ func (m *mapState) removeRow(prefix, row []byte) bool {
 	if w.flags&rowDead != 0 {
 		return false
 	}
-	m.r.kill(id)
+	m.kill(id)
 	if m.r.isDirty(w) {
 		m.r.chain(m.headOf(prefix, true), id)
 	}
@@ -305,7 +305,9 @@ func (m *mapState) clearRange(prefix []byte, found [][]byte) {
 			r.drop(id)
 		}
 	}
+	m.changed = true
 	r.written++
+	r.track.log.add(prefix, true)
 	if err := r.db.DeleteRange(prefix, after(nil, prefix), pebble.NoSync); err != nil {
 		r.failed(err)
 		return

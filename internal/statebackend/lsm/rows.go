@@ -75,6 +75,7 @@ type rows struct {
 	fail  *failure
 	limit func() int64
 
+	track   tracking
 	mem     cells
 	chunks  []*[chunkRows]row
 	links   []*[chunkRows]links // of the same rows; nil for chunks without rows of maps

@@ -145,7 +145,7 @@ func (s *Store) Backend(cfg statebackend.Config) (*Backend, error) {
 	}
 	s.open.Add(1)
 	fail := &failure{}
-	return openBackend(cfg, s.options(fail), fail, dir, s.limit, func() {
+	return openBackend(cfg, s.options(fail), s.cfg.FS, fail, dir, s.limit, func() {
 		s.open.Add(-1)
 		if err := fs.RemoveAll(s.cfg.FS, dir); err != nil {
 			s.cfg.Log.Warn("the files of a state cannot be removed", "dir", dir, "err", err)

@@ -10,6 +10,7 @@ import (
 // common is what all kinds of state have.
 type common struct {
 	*layout
+	*marks
 	r     *rows
 	width int
 	held  []rowID
@@ -53,6 +54,17 @@ func (c *common) get(key []byte) ([]byte, bool) {
 	return c.r.valueOf(w), true
 }
 
+// change and kill are those of rows.
+func (c *common) change(id rowID, val, keep int) []byte {
+	c.changed = true
+	return c.r.change(id, val, keep)
+}
+
+func (c *common) kill(id rowID) {
+	c.changed = true
+	c.r.kill(id)
+}
+
 func (c *common) check(value []byte) {
 	if c.width > 0 && len(value) != c.width {
 		panic(fmt.Sprintf("state %s: %d bytes, declared %d", c.name, len(value), c.width))
@@ -78,7 +90,7 @@ func (v *valueState) Put(key statebackend.Key, ns, value []byte) {
 		return
 	}
 	id := v.r.blind(v.prefix(key, ns), len(value))
-	copy(v.r.change(id, len(value), 0), value)
+	copy(v.change(id, len(value), 0), value)
 }
 
 func (v *valueState) Ref(key statebackend.Key, ns []byte) (unsafe.Pointer, bool) {
@@ -95,7 +107,7 @@ func (v *valueState) Ref(key statebackend.Key, ns []byte) (unsafe.Pointer, bool)
 func (v *valueState) ref(row []byte) (unsafe.Pointer, bool) {
 	id := v.r.load(row)
 	created := v.r.row(id).flags&rowDead != 0
-	b := v.r.change(id, v.width, v.width)
+	b := v.change(id, v.width, v.width)
 	if created {
 		clear(b)
 	}
@@ -111,7 +123,7 @@ func (v *valueState) Clear(key statebackend.Key, ns []byte) bool {
 func (c *common) remove(row []byte) bool {
 	id := c.r.load(row)
 	alive := c.r.row(id).flags&rowDead == 0
-	c.r.kill(id)
+	c.kill(id)
 	return alive
 }
 
