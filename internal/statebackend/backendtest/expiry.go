@@ -37,7 +37,7 @@ func expiries(rt *rapid.T, open Open) {
 			}
 		},
 		"value": w.value, "list": w.list, "map": w.mapping,
-		"restore": w.restore,
+		"restore": w.restore, "base": w.takeBase,
 		"":        w.compare,
 	})
 	w.sweepAll(rt)
@@ -58,6 +58,7 @@ type expiryWorld struct {
 	units   []modelUnit // in the order of writing
 	counted int64
 	expired int64
+	base    *expiryBase // a complete checkpoint of k, or nil
 }
 
 // modelUnit is a value, an element or an entry.
@@ -302,6 +303,11 @@ func (w *expiryWorld) restore(rt *rapid.T) {
 	defer release(parts)
 	ds := w.k.Descriptors()
 	old := w.raw
+	var merged [][]rawUnit
+	if w.base != nil {
+		merged = w.base.with(rt, parts)
+		w.base = nil
+	}
 	w.begin(rt)
 	defer old.Close()
 	n := 0
@@ -310,7 +316,7 @@ func (w *expiryWorld) restore(rt *rapid.T) {
 		v, _ := w.k.Value(d)
 		l, _ := w.k.List(d)
 		m, _ := w.k.Map(d)
-		err := statebackend.Each(p.Data, keygroup.All(), func(k statebackend.Key, ns, user, b []byte) bool {
+		load := func(k statebackend.Key, ns, user, b []byte) bool {
 			n++
 			switch d.Kind {
 			case statebackend.KindValue:
@@ -321,12 +327,85 @@ func (w *expiryWorld) restore(rt *rapid.T) {
 				m.Put(k, ns, user, b)
 			}
 			return true
-		})
-		if err != nil {
+		}
+		if merged != nil {
+			for _, u := range merged[i] {
+				// Changes hold what has expired; in the whole it would be left out.
+				if at := int64(binary.LittleEndian.Uint64(u.value)); w.now == expiry.Unknown || at == expiry.Unknown || w.now < at+w.life.After {
+					load(u.key, u.ns, u.user, u.value)
+				}
+			}
+		} else if err := statebackend.Each(p.Data, keygroup.All(), load); err != nil {
 			rt.Fatal(err)
 		}
 	}
 	same(rt, "units in the cut", n, len(w.units))
+}
+
+// expiryBase is what a cut holds, with the marks of its states.
+type expiryBase struct {
+	marks []uint64
+	units [][]rawUnit
+}
+
+type rawUnit struct {
+	key             statebackend.Key
+	ns, user, value []byte
+}
+
+func rawOf(k statebackend.Key, ns, user, value []byte) rawUnit {
+	k.Bytes = bytes.Clone(k.Bytes)
+	return rawUnit{k, bytes.Clone(ns), bytes.Clone(user), bytes.Clone(value)}
+}
+
+// takeBase takes a checkpoint upon which the next restore is built, if the backend knows what changes.
+func (w *expiryWorld) takeBase(rt *rapid.T) {
+	parts, err := statebackend.CutOf(w.k)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	defer release(parts)
+	b := &expiryBase{}
+	for _, p := range parts {
+		c, ok := p.Data.(statebackend.Changing)
+		if !ok {
+			return
+		}
+		b.marks = append(b.marks, c.Mark())
+		var units []rawUnit
+		if err := statebackend.Each(p.Data, keygroup.All(), func(k statebackend.Key, ns, user, value []byte) bool {
+			units = append(units, rawOf(k, ns, user, value))
+			return true
+		}); err != nil {
+			rt.Fatal(err)
+		}
+		b.units = append(b.units, units)
+		c.Complete()
+	}
+	w.base = b
+}
+
+// with returns what the parts hold, by the changes since.
+func (b *expiryBase) with(rt *rapid.T, parts []statebackend.Part) [][]rawUnit {
+	for i, p := range parts {
+		units := b.units[i]
+		if !p.Data.(statebackend.Changing).Changes(b.marks[i], keygroup.All(), func(k statebackend.Key, ns, user, value []byte, removed bool) bool {
+			if removed || p.State.Kind != "list" {
+				units = slices.DeleteFunc(units, func(u rawUnit) bool {
+					return bytes.Equal(u.key.Bytes, k.Bytes) && bytes.Equal(u.ns, ns) && (removed && user == nil || bytes.Equal(u.user, user))
+				})
+			}
+			if !removed {
+				units = append(units, rawOf(k, ns, user, value))
+			}
+			return true
+		}) {
+			// The mark that turns the memory of changes on belongs to the first cut, or the one after.
+			rt.Fatalf("changes of %s are not known", p.State.Name)
+		}
+		b.units[i] = units
+	}
+	return b.units
 }
 
 // sweepAll lets everything expire: a sweep finds it, although nobody asks for it.
