@@ -21,6 +21,7 @@ type Backend struct {
 	states []opened
 	closed bool
 	chunk  int // of lists; less in tests
+	many   int // entries of a map; less in tests
 }
 
 type opened struct {
@@ -94,7 +95,7 @@ func (b *Backend) List(d statebackend.Descriptor) (statebackend.List, error) {
 
 // Map opens a map state.
 func (b *Backend) Map(d statebackend.Descriptor) (statebackend.Map, error) {
-	return open(b, d, statebackend.KindMap, func(c common) statebackend.Map { return &mapState{common: c} })
+	return open(b, d, statebackend.KindMap, func(c common) statebackend.Map { return &mapState{common: c, many: b.many} })
 }
 
 // Descriptors returns the states in the order of opening.
@@ -161,7 +162,7 @@ func openBackend(cfg statebackend.Config, opts *pebble.Options, fsys fs.FS, fail
 		}
 		return errs.Wrap(err, errs.CodeIO, errs.ClassFailTask, dir, "the state store cannot be closed")
 	}}
-	b := &Backend{cfg: cfg, rows: newRows(db, fail, limit), life: l, chunk: chunkSize}
+	b := &Backend{cfg: cfg, rows: newRows(db, fail, limit), life: l, chunk: chunkSize, many: manyEntries}
 	b.rows.track = tracking{fs: fsys, dir: dir, memory: logMemory, gather: gatherMost}
 	return b, nil
 }

@@ -36,13 +36,14 @@ func TestConformance(t *testing.T) {
 	backendtest.Run(t, opener(t, testStore(t, 64<<20)))
 }
 
-// The same with a cache that holds next to nothing, and lists of many chunks.
+// The same with a cache that holds next to nothing, lists of many chunks, maps that are cleared by one tombstone, and logs
+// of changes in files.
 func TestConformanceWithoutCache(t *testing.T) {
 	s := testStore(t, 1<<20)
 	backendtest.Run(t, func(c statebackend.Config) statebackend.Keyed {
 		b := opener(t, s)(c).(*Backend)
 		b.rows.limit = func() int64 { return 2000 }
-		b.chunk = 100
+		b.chunk, b.many = 100, 10
 		b.rows.track.memory, b.rows.track.gather = 200, 20_000
 		return b
 	})

@@ -24,6 +24,11 @@
 // then the task writes nothing, so that the snapshot is the state as it was at the cut. A task that needs room sooner does
 // that work itself.
 //
+// # Changes
+//
+// Whoever writes a row to the database notes its key in the log of the interval between two cuts (changelog.go), as long as somebody
+// asks what has changed (changes.go). A log is filled by the task, then by the flush of the cut that ends its interval, and only read from then on.
+//
 // # Failures
 //
 // The file system under Pebble (disk.go) never tells it that a write has failed: Pebble would end the process, or wait

@@ -14,6 +14,7 @@ import (
 // The dirty rows of a map are found by a chain that begins at a head, a cached row of its own that is in no database.
 type mapState struct {
 	common
+	many    int // is manyEntries, less in tests
 	head    []byte
 	bounds  [2][]byte
 	over    []overlaid
@@ -286,7 +287,7 @@ func (m *mapState) Clear(key statebackend.Key, ns []byte) bool {
 		found = append(found, bytes.Clone(row))
 		return true
 	})
-	if len(found) <= manyEntries {
+	if len(found) <= m.many {
 		for _, row := range found {
 			m.removeRow(prefix, row)
 		}
