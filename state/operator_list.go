@@ -96,22 +96,29 @@ type leftList struct {
 	all   []saved
 }
 
+// SavedList is a list as a subtask has saved it.
+type SavedList struct {
+	Subtask int
+	Data    []byte
+}
+
 // Restore takes what the subtasks of an earlier run have left of a list, in their order, for the given one of the subtasks of
 // now. The engine calls it before a list is opened.
-func (in *OperatorLists) Restore(name string, all [][]byte, subtask, parallelism, then int) error {
+func (in *OperatorLists) Restore(name string, all []SavedList, subtask, parallelism, then int) error {
 	l := &leftList{}
 	n := 0
 	for _, b := range all {
-		part, err := readList(b)
+		part, err := readList(b.Data)
 		if err != nil {
 			return fmt.Errorf("list state %q: %w", name, err)
 		}
 		l.all = append(l.all, part)
 		n += len(part.elements)
+		if parallelism == then && b.Subtask == subtask {
+			l.share = append(l.share, part)
+		}
 	}
-	if parallelism == then && len(all) == then {
-		l.share = l.all[subtask : subtask+1]
-	} else {
+	if parallelism != then {
 		l.share = slice(l.all, n*subtask/parallelism, n*(subtask+1)/parallelism)
 	}
 	if in.left == nil {

@@ -73,9 +73,9 @@ func TestListIsDealtOut(t *testing.T) {
 	a.Add(1, 2, 3, 4)
 	b, _ := OpenOperatorList(&second, OperatorListOf[int64]("l"))
 	b.Add(5, 6)
-	var all [][]byte
-	for _, l := range []*OperatorLists{&first, &second} {
-		l.Save(func(_ string, d []byte) { all = append(all, d) })
+	var all []SavedList
+	for i, l := range []*OperatorLists{&first, &second} {
+		l.Save(func(_ string, d []byte) { all = append(all, SavedList{i, d}) })
 	}
 	for i, want := range [][]int64{{1, 2}, {3, 4}, {5, 6}} {
 		var in OperatorLists
@@ -88,6 +88,16 @@ func TestListIsDealtOut(t *testing.T) {
 		}
 		if got := slices.Collect(l.All()); !slices.Equal(got, want) {
 			t.Errorf("subtask %d has %v, want %v", i, got, want)
+		}
+	}
+	// At the same parallelism each subtask has its own, though another one had nothing to save.
+	for i, want := range [][]int64{{1, 2, 3, 4}, nil, {5, 6}} {
+		var in OperatorLists
+		if err := in.Restore("l", []SavedList{{0, all[0].Data}, {2, all[1].Data}}, i, 3, 3); err != nil {
+			t.Fatal(err)
+		}
+		if l, err := OpenOperatorList(&in, OperatorListOf[int64]("l")); err != nil || !slices.Equal(slices.Collect(l.All()), want) {
+			t.Errorf("subtask %d has %v, %v, want %v", i, slices.Collect(l.All()), err, want)
 		}
 	}
 	var in OperatorLists
@@ -115,7 +125,7 @@ func FuzzSaved(f *testing.F) {
 		b.Restore("s", data)
 		_, _ = OpenBroadcast(&b, BroadcastOf[string, limitV1]("s"))
 		var l OperatorLists
-		if l.Restore("s", [][]byte{data, data}, 0, 1, 2) == nil {
+		if l.Restore("s", []SavedList{{0, data}, {1, data}}, 0, 1, 2) == nil {
 			_, _ = OpenOperatorList(&l, OperatorListOf[limitV1]("s"))
 		}
 	})

@@ -126,8 +126,18 @@ func (r *Restored) Union(name string) [][]byte {
 	return out
 }
 
-// Even returns this subtask's share of the blobs of a name, which are dealt out evenly in their order: list state.
+// Even returns this subtask's share of the blobs of a name: list state. They are dealt out evenly in their order; at the
+// parallelism of then each subtask gets its own, since others may go on without being restored.
 func (r *Restored) Even(name string, subtask, parallelism int) [][]byte {
+	if r != nil && r.Parallelism == parallelism {
+		var own [][]byte
+		for _, b := range r.Blobs {
+			if b.Name == name && b.Subtask == subtask {
+				own = append(own, b.Data)
+			}
+		}
+		return own
+	}
 	all := r.Union(name)
 	return all[len(all)*subtask/parallelism : len(all)*(subtask+1)/parallelism]
 }

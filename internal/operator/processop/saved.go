@@ -6,6 +6,7 @@ import (
 	"github.com/weir-stream/weir/internal/codec"
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/operator"
+	"github.com/weir-stream/weir/state"
 )
 
 // The names of the blobs that hold a function's broadcast states and lists begin with these.
@@ -20,14 +21,14 @@ func (rt *Runtime) restore() error {
 	if r == nil {
 		return nil
 	}
-	lists := map[string][][]byte{}
+	lists := map[string][]state.SavedList{}
 	for _, b := range r.Blobs {
 		// Every subtask has saved a copy of a broadcast state. With the same parallelism each finds its own again.
 		if name, ok := strings.CutPrefix(b.Name, broadcastBlob); ok && b.Subtask == rt.Op.Subtask%max(r.Parallelism, 1) {
 			rt.Broadcasts.Restore(name, b.Data)
 		}
 		if name, ok := strings.CutPrefix(b.Name, listBlob); ok {
-			lists[name] = append(lists[name], b.Data)
+			lists[name] = append(lists[name], state.SavedList{Subtask: b.Subtask, Data: b.Data})
 		}
 	}
 	for name, all := range lists {
