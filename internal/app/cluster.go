@@ -145,7 +145,7 @@ func RunWorker(ctx context.Context, w World, plan *Plan, child *deploy.Child, p 
 	if err != nil {
 		return err
 	}
-	l := &launcher{world: w, plan: plan, metrics: seen.worker, saving: saves, data: newDataPlane(ctx, p, listener)}
+	l := &launcher{world: w, plan: plan, metrics: seen.worker, saving: saves, data: newDataPlane(ctx, w.Clock, p, listener)}
 	defer l.close()
 	cfg := workerConfig(child.Worker, w, plan, l)
 	cfg.PID, cfg.DataAddr = pid, listener.Addr().String()
@@ -154,7 +154,7 @@ func RunWorker(ctx context.Context, w World, plan *Plan, child *deploy.Child, p 
 		exit(exitStuck)
 	}
 	err = taskmanager.Run(ctx, conn, cfg)
-	l.data.linger(nil)
+	l.data.leave()
 	if errs.IsCanceled(err) {
 		return nil
 	}

@@ -52,13 +52,15 @@ func (l *launcher) Launch(ctx context.Context, d taskmanager.Deployment, r taskm
 		return nil, err
 	}
 	b.makeInboxes()
-	if l.data != nil && len(d.Deploy.Workers) > 1 {
-		l.data.linger(nil)
+	if l.data != nil {
+		l.data.leave()
 		if b.mesh, err = newMesh(ctx, l.world.Clock, l.data, d); err != nil {
 			b.release(err)
 			return nil, err
 		}
-		b.running.mesh, b.running.linger = b.mesh, l.data.linger
+		if b.mesh != nil {
+			b.running.mesh, b.running.linger = b.mesh, l.data.linger
+		}
 	}
 	for _, id := range d.Tasks {
 		if err := b.task(x.TaskAt(id.Vertex, int(id.Subtask)), id); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/weir-stream/weir/internal/clock"
@@ -12,45 +11,182 @@ import (
 	"github.com/weir-stream/weir/internal/exchange"
 	"github.com/weir-stream/weir/internal/netx"
 	"github.com/weir-stream/weir/internal/taskmanager"
+	"github.com/weir-stream/weir/internal/xsync"
 )
 
 // meshTimeout bounds how long a worker waits for the connections to its peers.
 const meshTimeout = 30 * time.Second
 
+// helloTimeout bounds the wait for what a peer says first on a connection.
+const helloTimeout = 10 * time.Second
+
 // dataPlane is what a worker process has for connections to its peers, over all deployments.
 type dataPlane struct {
 	network  netx.Network
+	clock    clock.Clock
 	listener netx.Listener
 	rand     io.Reader
-	// conns are those that peers have opened; each deployment takes those that are meant for it. One may come before the
-	// deployment that it belongs to.
-	conns chan netx.Conn
-	// stopped is the mesh of a deployment that a stop has ended; it is kept until the next one, or the end.
-	stopped atomic.Pointer[mesh]
+	life     context.Context // ends with the process's part in the job
+
+	mu struct {
+		xsync.Mutex
+		// doors are where connections of a generation are taken, or wait to be: one may come before its deployment.
+		doors map[uint64]*door
+		// stopped are the meshes of deployments that a stop has ended; they are kept until the next one, or the end.
+		stopped []*mesh
+		closed  bool
+	}
 }
 
-// linger keeps the mesh of tasks that have stopped, and gives up the one before it. nil only does the latter.
-func (d *dataPlane) linger(m *mesh) { d.stopped.Swap(m).abort(errs.Canceled) }
+// door is where the connections of one generation come in.
+type door struct {
+	conns chan arrival
+	open  bool // its deployment is here
+}
+
+// arrival is a connection that a peer has opened, and what it has said.
+type arrival struct {
+	conn  netx.Conn
+	hello *exchange.Hello
+}
+
+// doorRoom is how many connections of a generation may wait before its deployment comes.
+const doorRoom = 1 << 10
+
+// linger keeps the mesh of tasks that have stopped.
+func (d *dataPlane) linger(m *mesh) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.mu.stopped = append(d.mu.stopped, m)
+}
+
+// leave gives up what lingers.
+func (d *dataPlane) leave() {
+	d.mu.Lock()
+	was := d.mu.stopped
+	d.mu.stopped = nil
+	d.mu.Unlock()
+	for _, m := range was {
+		m.abort(errs.Canceled)
+	}
+}
 
 // newDataPlane takes connections until ctx ends.
-func newDataPlane(ctx context.Context, p Processes, l netx.Listener) *dataPlane {
-	d := &dataPlane{network: p.Network, listener: l, rand: p.Rand, conns: make(chan netx.Conn)}
+func newDataPlane(ctx context.Context, clk clock.Clock, p Processes, l netx.Listener) *dataPlane {
+	d := &dataPlane{network: p.Network, clock: clk, listener: l, rand: p.Rand, life: ctx}
+	d.mu.doors = map[uint64]*door{}
 	go func() {
-		defer close(d.conns)
+		defer d.close()
 		for {
 			conn, err := l.Accept()
 			if err != nil {
 				return
 			}
-			select {
-			case d.conns <- conn:
-			case <-ctx.Done():
-				conn.Close()
-				return
-			}
+			go d.hear(conn)
 		}
 	}()
 	return d
+}
+
+// hear reads whom a connection is for, and leads it there.
+func (d *dataPlane) hear(conn netx.Conn) {
+	timer := d.clock.AfterFunc(helloTimeout, func() { conn.Close() })
+	defer context.AfterFunc(d.life, func() { conn.Close() })()
+	hello, err := exchange.ReadHello(conn)
+	timer.Stop()
+	if err != nil || !d.enter(arrival{conn, hello}) {
+		conn.Close() // somebody else, or a peer that will say itself what went wrong
+	}
+}
+
+func (d *dataPlane) enter(a arrival) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	g := a.hello.Peer.Generation
+	at := d.mu.doors[g]
+	if at == nil {
+		if d.mu.closed || len(d.mu.doors) >= doorRoom {
+			return false
+		}
+		at = d.door(g)
+		d.clock.AfterFunc(meshTimeout, func() { d.shutUnless(g, at) }) // its deployment is over, or never comes
+	}
+	select {
+	case at.conns <- a:
+		return true
+	default:
+		return false
+	}
+}
+
+// door makes the door of a generation. The lock is held.
+func (d *dataPlane) door(g uint64) *door {
+	at := &door{conns: make(chan arrival, doorRoom)}
+	d.mu.doors[g] = at
+	return at
+}
+
+// open takes the connections of a generation until shut is called.
+func (d *dataPlane) open(g uint64) (conns <-chan arrival, shut func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	at := d.mu.doors[g]
+	if at == nil {
+		at = d.door(g)
+	}
+	at.open = true
+	if d.mu.closed {
+		close(at.conns)
+	}
+	return at.conns, func() { d.shut(g) }
+}
+
+func (d *dataPlane) shut(g uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	at := d.mu.doors[g]
+	delete(d.mu.doors, g)
+	at.drain()
+}
+
+// shutUnless closes a door that nobody has opened.
+func (d *dataPlane) shutUnless(g uint64, at *door) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.mu.doors[g] == at && !at.open {
+		delete(d.mu.doors, g)
+		at.drain()
+	}
+}
+
+// drain closes the connections that nobody has taken.
+func (at *door) drain() {
+	for {
+		select {
+		case a, ok := <-at.conns:
+			if !ok {
+				return
+			}
+			a.conn.Close()
+		default:
+			return
+		}
+	}
+}
+
+// close lets nobody in any more.
+func (d *dataPlane) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.mu.closed = true
+	for g, at := range d.mu.doors {
+		if at.open {
+			close(at.conns)
+		} else {
+			delete(d.mu.doors, g)
+			at.drain()
+		}
+	}
 }
 
 // mesh is the links of one worker to all the others, by their index.
@@ -63,8 +199,8 @@ type connected struct {
 	err  error
 }
 
-// newMesh connects a worker with all the others: of two workers the one with the lower index dials. It blocks until all
-// links are there or one cannot be; then none is left.
+// newMesh connects a worker with all the others that have tasks of the deployment: of two workers the one with the lower index
+// dials. It blocks until all links are there or one cannot be; then none is left. There is no mesh if there is nobody else.
 func newMesh(ctx context.Context, clk clock.Clock, plane *dataPlane, d taskmanager.Deployment) (*mesh, error) {
 	ctx, cancel := context.WithTimeout(ctx, meshTimeout)
 	defer cancel()
@@ -78,14 +214,29 @@ func newMesh(ctx context.Context, clk clock.Clock, plane *dataPlane, d taskmanag
 	}
 	results := make(chan connected, len(m.links)) // room for all: nobody waits to be heard
 	var under sync.WaitGroup
-	for at := self + 1; at < len(m.links); at++ {
-		under.Go(func() { results <- dialPeer(ctx, plane, cfg, at, d) })
+	dialing := map[string]int{} // us, by name
+	peers := 0
+	for at, member := range d.Deploy.Members() {
+		switch {
+		case !member || at == self:
+			continue
+		case at < self:
+			dialing[string(d.Deploy.Workers[at].Worker)] = at
+		default:
+			under.Go(func() { results <- dialPeer(ctx, plane, cfg, at, d) })
+		}
+		peers++
 	}
-	if self > 0 {
-		under.Go(func() { acceptPeers(ctx, plane, cfg, self, d, results) })
+	if peers == 0 {
+		return nil, nil
+	}
+	if len(dialing) > 0 {
+		conns, shut := plane.open(uint64(d.Generation))
+		defer shut()
+		under.Go(func() { acceptPeers(ctx, conns, cfg, dialing, results) })
 	}
 	var failed error
-	for range len(m.links) - 1 {
+	for range peers {
 		select {
 		case c := <-results:
 			if c.err != nil {
@@ -128,15 +279,11 @@ func newLink(ctx context.Context, conn netx.Conn, cfg exchange.LinkConfig) (*exc
 	return exchange.NewLink(conn, cfg)
 }
 
-// acceptPeers takes the connections of all workers with a lower index. Connections of others, also of the same workers for an
-// earlier deployment, are dropped by the handshake; none of them holds up another.
-func acceptPeers(ctx context.Context, plane *dataPlane, cfg exchange.LinkConfig, self int, d taskmanager.Deployment, results chan<- connected) {
-	index := map[string]int{}
-	for i, w := range d.Deploy.Workers[:self] {
-		index[string(w.Worker)] = i
-	}
+// acceptPeers takes the connections of the workers that dial this one. Those that cannot prove themselves are dropped; none of
+// them holds up another.
+func acceptPeers(ctx context.Context, conns <-chan arrival, cfg exchange.LinkConfig, dialing map[string]int, results chan<- connected) {
 	cfg.Verify = func(p exchange.Peer) error {
-		if _, ok := index[p.Name]; !ok {
+		if _, ok := dialing[p.Name]; !ok {
 			return errs.New(errs.CodePeerLost, errs.ClassFailTask, "data connection", "a peer called %q is not expected", p.Name)
 		}
 		return nil
@@ -146,17 +293,19 @@ func acceptPeers(ctx context.Context, plane *dataPlane, cfg exchange.LinkConfig,
 	ctx, stop := context.WithCancel(ctx)
 	defer under.Wait()
 	defer stop()
-	for left := self; left > 0; {
+	for left := len(dialing); left > 0; {
 		select {
-		case conn, ok := <-plane.conns:
+		case a, ok := <-conns:
 			if !ok {
 				results <- connected{err: errs.New(errs.CodePeerLost, errs.ClassFailTask, "worker "+cfg.Self.Name, "no more data connections can be taken")}
 				return
 			}
 			under.Go(func() {
-				link, err := newLink(ctx, conn, cfg)
+				cfg := cfg
+				cfg.Heard = a.hello
+				link, err := newLink(ctx, a.conn, cfg)
 				if err != nil {
-					conn.Close() // somebody else, or a peer that will say itself what went wrong
+					a.conn.Close() // somebody else, or a peer that will say itself what went wrong
 					return
 				}
 				select {
@@ -167,7 +316,7 @@ func acceptPeers(ctx context.Context, plane *dataPlane, cfg exchange.LinkConfig,
 			})
 		case link := <-links:
 			left--
-			results <- connected{at: index[link.Peer().Name], link: link}
+			results <- connected{at: dialing[link.Peer().Name], link: link}
 		case <-ctx.Done():
 			return
 		}

@@ -39,7 +39,7 @@ func TestMeshThatFailsLeavesNoLink(t *testing.T) {
 	defer l.Close()
 	d := taskmanager.Deployment{Job: ids.JobID{1}, Generation: 1, Deploy: &rpc.Deploy{Workers: []rpc.WorkerAddr{
 		{Worker: "self"}, {Worker: "gone", DataAddr: "gone:1"}, {Worker: "late", DataAddr: "late:1"},
-	}}}
+	}, Placement: [][]int32{{0, 1, 2}}}}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -53,7 +53,7 @@ func TestMeshThatFailsLeavesNoLink(t *testing.T) {
 			<-link.Done()
 		}
 	}()
-	if _, err := newMesh(t.Context(), clk, &dataPlane{network: slowDial{network, "late:1"}, rand: rand.Reader}, d); err == nil {
+	if _, err := newMesh(t.Context(), clk, &dataPlane{clock: clk, network: slowDial{network, "late:1"}, rand: rand.Reader}, d); err == nil {
 		t.Fatal("a mesh without one of its peers")
 	}
 	<-ended

@@ -29,6 +29,23 @@ type Peer struct {
 	Name string
 }
 
+// Hello is what the dialer of a connection has said first. Nothing of it is proved yet.
+type Hello struct {
+	// Peer is who it says that it is.
+	Peer Peer
+	raw  []byte
+}
+
+// ReadHello reads the hello of a peer that has dialed, to find out whom the connection is for; LinkConfig.Heard hands it to
+// the link. It blocks until the hello has come, or the connection is closed.
+func ReadHello(conn io.Reader) (*Hello, error) {
+	peer, raw, err := readHello(conn)
+	if err != nil {
+		return nil, err
+	}
+	return &Hello{peer, raw}, nil
+}
+
 // shake exchanges hellos and proofs: the dialer's hello, the acceptor's, the dialer's proof, the acceptor's. A proof is
 // an HMAC with the secret over both hellos, which hold fresh nonces, so that neither the secret nor anything that can be
 // used again crosses the wire. It returns the peer.
@@ -46,7 +63,12 @@ func shake(conn io.ReadWriteCloser, cfg *LinkConfig) (Peer, error) {
 			peer, theirs, err = readHello(conn)
 		}
 	} else {
-		if peer, theirs, err = readHello(conn); err == nil {
+		if cfg.Heard != nil {
+			peer, theirs = cfg.Heard.Peer, cfg.Heard.raw
+		} else {
+			peer, theirs, err = readHello(conn)
+		}
+		if err == nil {
 			_, err = conn.Write(mine)
 		}
 	}

@@ -30,6 +30,8 @@ type LinkConfig struct {
 	Self Peer
 	// Dialed says that this process opened the connection; exactly one of the two ends has.
 	Dialed bool
+	// Heard is the hello of a peer that has dialed, if it was read already to find out whom the connection is for.
+	Heard *Hello
 	// Secret is known to the processes of a cluster. Empty is no secret: then the connection must come from the same
 	// machine, or be authenticated by TLS.
 	Secret []byte

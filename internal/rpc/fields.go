@@ -99,6 +99,7 @@ func (b *Deploy) code(c *coder) {
 	list(c, &b.Placement, 1, func(p *[]int32) {
 		list(c, p, 1, func(w *int32) { c.int32(w) })
 	})
+	c.tasks(&b.Region)
 	c.int32(&b.Attempt)
 	list(c, &b.Options, 2, func(o *Option) {
 		c.string(&o.Key)

@@ -11,7 +11,8 @@ import (
 type Message struct {
 	// Job is the job that the message is about; zero in a worker's Hello when it does not know it yet.
 	Job ids.JobID
-	// Generation is the deployment that the message belongs to. A receiver drops messages of another one.
+	// Generation is the deployment that the message belongs to, of one failover region or of the whole job. A receiver drops
+	// messages of one that it does not have.
 	Generation ids.Generation
 	// Term is the term of the leader that sent the message, or that the worker obeys.
 	Term ids.Term
@@ -196,7 +197,9 @@ type (
 		Workers []WorkerAddr
 		// Placement[v][s] is the index of the worker that runs subtask s of vertex v.
 		Placement [][]int32
-		// Attempt is the attempt number of all the tasks.
+		// Region are the tasks that are deployed, on all workers; empty means all tasks of the job. Attempts mean nothing.
+		Region []ids.TaskID
+		// Attempt is the attempt number of these tasks.
 		Attempt int32
 		// Options are the options of the job, sorted by key.
 		Options []Option
@@ -278,14 +281,41 @@ type Restore struct {
 // Tasks lists the tasks that Deploy gives to its receiver, by vertex, then subtask.
 func (b *Deploy) Tasks() []ids.TaskID {
 	var out []ids.TaskID
-	for v, workers := range b.Placement {
-		for s, w := range workers {
-			if w == b.Self {
-				out = append(out, ids.TaskID{Vertex: ids.VertexID(v), Subtask: int32(s), Attempt: b.Attempt})
+	b.each(func(t ids.TaskID, worker int32) {
+		if worker == b.Self {
+			out = append(out, t)
+		}
+	})
+	return out
+}
+
+// Members reports, for each of Workers, whether it has any of the tasks that are deployed.
+func (b *Deploy) Members() []bool {
+	out := make([]bool, len(b.Workers))
+	b.each(func(_ ids.TaskID, worker int32) {
+		if worker >= 0 && int(worker) < len(out) {
+			out[worker] = true
+		}
+	})
+	return out
+}
+
+// each calls f with the tasks that are deployed and their workers. Tasks that Placement does not have are left out.
+func (b *Deploy) each(f func(t ids.TaskID, worker int32)) {
+	if len(b.Region) == 0 {
+		for v, workers := range b.Placement {
+			for s, w := range workers {
+				f(ids.TaskID{Vertex: ids.VertexID(v), Subtask: int32(s), Attempt: b.Attempt}, w)
 			}
 		}
+		return
 	}
-	return out
+	for _, t := range b.Region {
+		if v, s := int(t.Vertex), int(t.Subtask); v >= 0 && v < len(b.Placement) && s >= 0 && s < len(b.Placement[v]) {
+			t.Attempt = b.Attempt
+			f(t, b.Placement[v][s])
+		}
+	}
 }
 
 // Option returns the value of an option and whether it is set.

@@ -92,9 +92,9 @@ func (j *Job) marks() (map[string]bool, bool) {
 }
 
 // Sweep deletes what deployments before generation g of this term have left and no manifest lists: all their tasks have
-// stopped, and no manifest is being written. What tasks of g write stays. The term has reserved epochs, and with them it is
+// stopped, but those of the generations that live on, and no manifest is being written. What tasks of g and of these write stays. The term has reserved epochs, and with them it is
 // written which manifests it has found.
-func (j *Job) Sweep(ctx context.Context, g ids.Generation) error {
+func (j *Job) Sweep(ctx context.Context, g ids.Generation, alive ...ids.Generation) error {
 	if !j.holds {
 		return errs.New(errs.CodeBug, errs.ClassBug, "job "+j.cfg.Name, "a term sweeps before it has reserved epochs")
 	}
@@ -103,12 +103,12 @@ func (j *Job) Sweep(ctx context.Context, g ids.Generation) error {
 	}
 	err := j.forgetLate(ctx)
 	if err == nil {
-		err = j.deleteData(ctx, func(n DataName) bool { return n.olderThan(j.term, g) })
+		err = j.deleteData(ctx, func(n DataName) bool { return n.deadBefore(j.term, g, alive) })
 	}
 	if s, ok := j.store.(interface {
 		Sweep(ctx context.Context, dead func(writer string) bool) (int, error)
 	}); ok {
-		_, sweepErr := s.Sweep(ctx, func(writer string) bool { return olderWriter(writer, j.term, g) })
+		_, sweepErr := s.Sweep(ctx, func(writer string) bool { return deadWriter(writer, j.term, g, alive) })
 		err = errors.Join(err, sweepErr)
 	}
 	return err

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -97,9 +98,9 @@ func ParseDataName(s string) (DataName, bool) {
 	return n, err == nil && n.String() == s
 }
 
-// olderThan reports whether the object was written before the deployment.
-func (n DataName) olderThan(term ids.Term, g ids.Generation) bool {
-	return n.Term < term || n.Term == term && n.Generation < g
+// deadBefore reports whether the object was written before the deployment, by one that does not live on.
+func (n DataName) deadBefore(term ids.Term, g ids.Generation, alive []ids.Generation) bool {
+	return n.Term < term || n.Term == term && n.Generation < g && !slices.Contains(alive, n.Generation)
 }
 
 // WriterName returns the name under which a process writes to a local store (see local.New) during one deployment. nonce
@@ -108,11 +109,12 @@ func WriterName(term ids.Term, g ids.Generation, nonce string) string {
 	return fmt.Sprintf("t%d_g%d_%s", term, g, nonce)
 }
 
-// olderWriter reports whether a writer's deployment was before the given one, so that its temporary files are left over.
-func olderWriter(writer string, term ids.Term, g ids.Generation) bool {
+// deadWriter reports whether a writer's deployment was before the given one and does not live on, so that its temporary files
+// are left over.
+func deadWriter(writer string, term ids.Term, g ids.Generation, alive []ids.Generation) bool {
 	var n DataName
 	if _, err := fmt.Sscanf(writer, "t%d_g%d_", &n.Term, &n.Generation); err != nil {
 		return false
 	}
-	return n.olderThan(term, g)
+	return n.deadBefore(term, g, alive)
 }

@@ -6,10 +6,11 @@
 //
 // # Goroutines
 //
-//	Run      the caller's; owns the deployment; receives nothing itself and never blocks on the connection
+//	Run      the caller's; owns the deployments, one for each failover region that is deployed here; receives nothing itself and never blocks on the connection
 //	receive  reads the connection and hands messages to Run
 //	outbox   writes the connection
-//	launch   runs Launcher.Launch, which may take its time (it opens files, connects to peers)
+//	launch   one for each deployment: runs Launcher.Launch, which may take its time (it opens files, connects to peers), and
+//	         waits for the end of the tasks
 //
 // Reporter's methods may be called from any goroutine; only Side blocks.
 //

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -78,24 +79,23 @@ type worker struct {
 	cfg    Config
 	conn   rpc.Conn
 	outbox *rpc.Outbox
+	todo   chan func()   // what the deployments' goroutines ask Run's to do
+	quit   chan struct{} // closed when todo is not read any more
 
-	envelope rpc.Message // job, generation and term of what is deployed
-	report   *reporter   // of the present deployment, nil before the first
-	tasks    []ids.TaskID
-	running  Running
-	launched chan launchResult // nil unless a launch is under way
-	stopTask context.CancelFunc
-	cause    error        // why the deployment is cancelled; nil as long as it is not
-	next     *rpc.Message // a deployment that waits for the end of this one, which the master knows to have ended
-	stop     clock.Timer  // runs out when cancelled tasks take too long; nil if not set
+	envelope    rpc.Message     // job, generation and term of what was deployed last
+	deployments []*deployment   // that have not ended
+	life        context.Context // Run's
 
 	ending bool  // Run returns as soon as nothing runs
 	result error // what it returns then
 }
 
-type launchResult struct {
-	running Running
-	err     error
+// post hands something to the goroutine of Run, unless that has ended.
+func (w *worker) post(f func()) {
+	select {
+	case w.todo <- f:
+	case <-w.quit:
+	}
 }
 
 type received struct {
@@ -108,8 +108,8 @@ type received struct {
 // it in order, the master's reason if it was refused, and the cause of ctx if that has ended.
 func Run(ctx context.Context, conn rpc.Conn, cfg Config) error {
 	cfg.setDefaults()
-	w := &worker{cfg: cfg, conn: conn, outbox: rpc.NewOutbox(conn, 0)}
 	quit, in, sent := make(chan struct{}), make(chan received), make(chan error, 1)
+	w := &worker{cfg: cfg, conn: conn, outbox: rpc.NewOutbox(conn, 0), todo: make(chan func()), quit: quit, life: ctx}
 	sendCtx, stopSending := context.WithCancel(context.WithoutCancel(ctx))
 	var both sync.WaitGroup
 	both.Go(func() { receive(conn, in, quit) })
@@ -146,15 +146,7 @@ func (w *worker) loop(ctx context.Context, in <-chan received, sent <-chan error
 	defer heartbeat.Stop()
 	defer metrics.Stop()
 	ended := ctx.Done()
-	for !w.ending || w.running != nil || w.launched != nil {
-		var done <-chan struct{}
-		if w.running != nil {
-			done = w.running.Done()
-		}
-		var stop <-chan time.Time
-		if w.stop != nil {
-			stop = w.stop.C()
-		}
+	for !w.ending || len(w.deployments) > 0 {
 		select {
 		case r := <-in:
 			if r.err != nil {
@@ -162,22 +154,14 @@ func (w *worker) loop(ctx context.Context, in <-chan received, sent <-chan error
 				w.connectionEnded(r.err)
 				continue
 			}
-			w.handle(ctx, r.msg)
+			w.handle(r.msg)
 		case err := <-sent:
 			sent = nil
 			if errs.CodeOf(err) != errs.CodePeerLost { // else Recv says so, after all that the master still had to say
 				w.connectionEnded(err)
 			}
-		case l := <-w.launched:
-			w.onLaunched(l)
-		case <-done:
-			w.onDone()
-			if m := w.next; m != nil {
-				w.next = nil
-				w.deploy(ctx, *m, m.Body.(*rpc.Deploy))
-			}
-		case <-stop:
-			w.onStuck()
+		case f := <-w.todo:
+			f()
 		case <-heartbeat.C():
 			w.send(&rpc.Heartbeat{})
 			heartbeat.Reset(w.cfg.HeartbeatInterval)
@@ -191,7 +175,7 @@ func (w *worker) loop(ctx context.Context, in <-chan received, sent <-chan error
 	}
 }
 
-// send queues a message of the present deployment. An error of the connection shows up in loop.
+// send queues a message that is about no deployment. An error of the connection shows up in loop.
 func (w *worker) send(b rpc.Body) {
 	m := w.envelope
 	m.Body = b
@@ -221,7 +205,10 @@ func (w *worker) end(result error) {
 	if cause == nil {
 		cause = errs.Canceled
 	}
-	w.cancel(cause)
+	for _, d := range w.deployments {
+		d.next = nil
+		d.cancel(cause)
+	}
 }
 
 func (w *worker) connectionEnded(err error) {
@@ -236,10 +223,10 @@ func (w *worker) connectionEnded(err error) {
 	w.end(err)
 }
 
-func (w *worker) handle(ctx context.Context, m rpc.Message) {
+func (w *worker) handle(m rpc.Message) {
 	switch b := m.Body.(type) {
 	case *rpc.Deploy:
-		w.deploy(ctx, m, b)
+		w.deploy(m, b)
 		return
 	case *rpc.Shutdown:
 		if b.Failure != nil {
@@ -249,156 +236,136 @@ func (w *worker) handle(ctx context.Context, m rpc.Message) {
 		}
 		return
 	}
-	if m.Job != w.envelope.Job || m.Generation != w.envelope.Generation || w.running == nil && w.launched == nil {
+	d := w.find(m)
+	if d == nil && w.withdrawn(m) {
+		return
+	}
+	if d == nil {
 		w.cfg.Log.Debug("dropped a message of another deployment", "type", fmt.Sprintf("%T", m.Body), "generation", m.Generation)
 		return
 	}
 	switch b := m.Body.(type) {
 	case *rpc.Cancel:
-		w.cancel(errs.New(errs.CodeCanceled, errs.ClassCanceled, "", "%s", b.Reason))
+		d.cancel(errs.New(errs.CodeCanceled, errs.ClassCanceled, "", "%s", b.Reason))
 	case *rpc.SideAck:
-		w.report.ack(b)
+		d.report.ack(b)
 	case *rpc.Start:
-		if w.usable() {
-			w.running.Start()
+		if d.usable() {
+			d.running.Start()
 		}
 	case *rpc.SplitAssign:
-		if w.usable() {
-			w.running.AssignSplits(b)
+		if d.usable() {
+			d.running.AssignSplits(b)
 		}
 	case *rpc.AlignTo:
-		if w.usable() {
-			w.running.AlignTo(b)
+		if d.usable() {
+			d.running.AlignTo(b)
 		}
 	case *rpc.CheckpointTrigger, *rpc.CheckpointAbort, *rpc.CheckpointComplete:
-		if w.usable() {
-			w.running.Checkpoint(b)
+		if d.usable() {
+			d.running.Checkpoint(b)
 		}
 	default:
 		w.cfg.Log.Warn("a message that a worker does not expect", "type", fmt.Sprintf("%T", m.Body))
 	}
 }
 
-// usable reports whether the tasks are there and shall go on.
-func (w *worker) usable() bool { return w.running != nil && w.cause == nil }
+// find returns the deployment that a message is about, or nil.
+func (w *worker) find(m rpc.Message) *deployment {
+	for _, d := range w.deployments {
+		if d.envelope.Generation == m.Generation && d.envelope.Job == m.Job {
+			return d
+		}
+	}
+	return nil
+}
 
-func (w *worker) deploy(ctx context.Context, m rpc.Message, d *rpc.Deploy) {
+// withdrawn takes the cancellation of a deployment that waits for the end of another one.
+func (w *worker) withdrawn(m rpc.Message) bool {
+	b, ok := m.Body.(*rpc.Cancel)
+	if !ok {
+		return false
+	}
+	for _, d := range w.deployments {
+		if n := d.next; n != nil && n.Generation == m.Generation && n.Job == m.Job {
+			d.next = nil
+			m.Body = &rpc.DeployFailed{Failure: errs.New(errs.CodeCanceled, errs.ClassCanceled, "worker "+string(w.cfg.Worker), "%s", b.Reason)}
+			_ = w.outbox.Put(m)
+			return true
+		}
+	}
+	return false
+}
+
+// over returns the deployment that has tasks which d deploys too, of another attempt; nil if there is none.
+func (w *worker) over(d *rpc.Deploy) *deployment {
+	wanted := map[ids.TaskID]bool{}
+	for _, t := range d.Tasks() {
+		t.Attempt = 0
+		wanted[t] = true
+	}
+	for _, d := range w.deployments {
+		for _, t := range d.tasks {
+			t.Attempt = 0
+			if wanted[t] {
+				return d
+			}
+		}
+	}
+	return nil
+}
+
+func (w *worker) deploy(m rpc.Message, d *rpc.Deploy) {
 	if w.ending {
 		return
 	}
-	if w.running != nil && m.Generation > w.envelope.Generation && m.Term >= w.envelope.Term && len(w.report.missing(w.tasks)) == 0 {
-		w.next = &m // all tasks have ended, and what is left of them will be gone at once
+	before := w.over(d)
+	newer := m.Generation > w.envelope.Generation && m.Term >= w.envelope.Term
+	if before != nil && before.next == nil && newer && before.running != nil && len(before.report.missing(before.tasks)) == 0 {
+		w.note(m)
+		before.next = &m // all tasks have ended, and what is left of them will be gone at once
 		return
 	}
-	if w.running != nil || w.launched != nil || m.Generation < w.envelope.Generation || m.Term < w.envelope.Term {
+	if before != nil || !newer {
 		w.cfg.Log.Warn("refused a deployment", "generation", m.Generation, "present", w.envelope.Generation)
 		m.Body = &rpc.DeployFailed{Failure: errs.New(errs.CodeBug, errs.ClassBug, "worker "+string(w.cfg.Worker),
 			"generation %d of term %d was to be deployed over generation %d of term %d, which runs", m.Generation, m.Term, w.envelope.Generation, w.envelope.Term)}
 		_ = w.outbox.Put(m)
 		return
 	}
+	w.note(m)
+	w.launch(m, d)
+}
+
+// note remembers the newest deployment.
+func (w *worker) note(m rpc.Message) {
 	w.envelope = rpc.Message{Job: m.Job, Generation: m.Generation, Term: m.Term}
-	w.cause = nil
-	w.tasks = d.Tasks()
-	w.report = newReporter(w.outbox, w.envelope)
-	launchCtx, cancel := context.WithCancel(ctx)
-	w.stopTask = cancel
-	launched := make(chan launchResult, 1)
-	w.launched = launched
-	dep := Deployment{Job: m.Job, Generation: m.Generation, Term: m.Term, Deploy: d, Tasks: w.tasks}
-	go func() {
-		running, err := w.cfg.Launcher.Launch(launchCtx, dep, w.report)
-		launched <- launchResult{running, err}
-	}()
 }
 
-func (w *worker) onLaunched(l launchResult) {
-	w.launched = nil
-	switch {
-	case l.err != nil:
-		w.stopTimer()
-		w.stopTask()
-		w.report.close()
-		err := l.err
-		if w.cause != nil {
-			err = errs.Wrap(w.cause, errs.CodeCanceled, errs.ClassCanceled, "worker "+string(w.cfg.Worker), "cancelled while it deployed")
-		}
-		w.send(&rpc.DeployFailed{Failure: rpc.FailureOf(err)})
-	case w.cause != nil: // cancelled meanwhile, and the launcher did not look
-		w.running = l.running
-		w.send(&rpc.Deployed{})
-		w.running.Cancel(w.cause)
-	default:
-		w.running = l.running
-		w.send(&rpc.Deployed{})
-	}
+func (w *worker) launch(m rpc.Message, d *rpc.Deploy) {
+	n := &deployment{w: w, envelope: rpc.Message{Job: m.Job, Generation: m.Generation, Term: m.Term}, tasks: d.Tasks()}
+	n.report = newReporter(w.outbox, n.envelope)
+	launchCtx, cancel := context.WithCancel(w.life)
+	n.stopTask = cancel
+	w.deployments = append(w.deployments, n)
+	n.launch(launchCtx, Deployment{Job: m.Job, Generation: m.Generation, Term: m.Term, Deploy: d, Tasks: n.tasks})
 }
 
-// cancel stops the deployment, if there is one.
-func (w *worker) cancel(cause error) {
-	if w.cause != nil || w.running == nil && w.launched == nil {
-		return
-	}
-	w.cause = cause
-	w.stopTask()
-	if w.running != nil {
-		w.running.Cancel(cause)
-	}
-	if w.cfg.CancellationTimeout > 0 {
-		w.stop = w.cfg.Clock.NewTimer(w.cfg.CancellationTimeout)
-	}
-}
-
-func (w *worker) stopTimer() {
-	if w.stop != nil {
-		w.stop.Stop()
-		w.stop = nil
-	}
-}
-
-// onDone is the end of all tasks. Those that did not say how they ended are reported here, so that the master never waits
-// for one that is gone.
-func (w *worker) onDone() {
-	w.stopTimer()
-	w.stopTask()
-	for _, t := range w.report.missing(w.tasks) {
-		if w.cause != nil {
-			w.report.Phase(t, rpc.PhaseCanceled, nil)
-			continue
-		}
-		w.report.Phase(t, rpc.PhaseFailed, errs.New(errs.CodeBug, errs.ClassBug, "task "+t.String(), "it has ended without saying how"))
-	}
-	w.report.close()
-	w.running = nil
-}
-
-// onStuck complains about tasks that did not stop, and gives them up.
-func (w *worker) onStuck() {
-	w.stop = nil
-	stacks := w.cfg.Stacks()
-	stuck := w.report.missing(w.tasks)
-	err := errs.New(errs.CodeTaskStuck, errs.ClassFailJob, "worker "+string(w.cfg.Worker),
-		"tasks %v did not stop within %v (task.cancellation.timeout) after they were cancelled: user code does not return; see the stacks in the log",
-		stuck, w.cfg.CancellationTimeout)
-	w.cfg.Log.Error(err.Error(), "stacks", stacks)
-	w.send(&rpc.TaskStacks{Tasks: stuck, Waited: w.cfg.CancellationTimeout, Stacks: stacks[:min(len(stacks), stackBytesMax)]})
-	for _, t := range stuck {
-		w.report.Phase(t, rpc.PhaseFailed, err)
-	}
-	w.report.close()
-	w.running, w.launched = nil, nil
-	w.ending, w.result = true, err
-	if w.cfg.OnStuck != nil {
-		w.flush(context.Background())
-		w.cfg.OnStuck(stuck, stacks)
+// forget takes a deployment out that has ended, and begins with the one that waits for that.
+func (w *worker) forget(d *deployment) {
+	w.deployments = slices.DeleteFunc(w.deployments, func(o *deployment) bool { return o == d })
+	if m := d.next; m != nil && !w.ending {
+		w.launch(*m, m.Body.(*rpc.Deploy))
 	}
 }
 
 func (w *worker) sendMetrics() {
-	if w.running == nil {
-		return
-	}
-	if ops := w.running.Metrics(); len(ops) > 0 {
-		w.send(&rpc.Metrics{Operators: ops})
+	for _, d := range w.deployments {
+		if d.running == nil {
+			continue
+		}
+		if ops := d.running.Metrics(); len(ops) > 0 {
+			d.send(&rpc.Metrics{Operators: ops})
+		}
 	}
 }
