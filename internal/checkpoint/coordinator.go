@@ -106,7 +106,7 @@ func (c *Coordinator) Step(now time.Duration, e Event) []Command {
 	case Running:
 		c.stepRunning(e)
 	case Restarting:
-		c.stepRestarting()
+		c.stepRestarting(e)
 	case Ended:
 		c.close(ReasonEnded)
 	case Asked:
@@ -174,21 +174,32 @@ func (c *Coordinator) stepRunning(e Running) {
 		panic("checkpoint: Running before RestorePoint")
 	}
 	c.phase, c.stopped, c.failed, c.failures, c.finalDone = running, false, false, 0, 0
-	c.tasks = nil
-	for _, t := range e.Tasks {
-		c.tasks = append(c.tasks, member{Task: t})
+	tasks := make([]member, len(e.Tasks))
+	for i, t := range e.Tasks {
+		if m := c.member(t.ID); m != nil { // it has gone on meanwhile
+			tasks[i] = *m
+		}
+		tasks[i].Task = t
 	}
+	c.tasks = tasks
 	c.next, c.pauseUntil, c.finalAfter = c.now+c.cfg.Interval, c.now, c.now
 }
 
-func (c *Coordinator) stepRestarting() {
-	if c.phase != running {
+func (c *Coordinator) stepRestarting(e Restarting) {
+	switch c.phase {
+	case running:
+		c.phase, c.restoring = restarting, true
+		c.cancel(ReasonRestarting)
+	case restarting:
+	default:
 		c.note("not running")
 		return
 	}
-	c.phase, c.restoring = restarting, true
-	c.cancel(ReasonRestarting)
-	c.tasks = nil
+	if len(e.Tasks) == 0 {
+		c.tasks = nil
+		return
+	}
+	c.tasks = slices.DeleteFunc(c.tasks, func(t member) bool { return slices.Contains(e.Tasks, t.ID) })
 }
 
 // close ends everything that is not in the storage's hands.
@@ -236,6 +247,9 @@ func (c *Coordinator) stopping() bool {
 		slices.ContainsFunc(c.pending, func(p *pending) bool { return p.barrier.Purpose == event.PurposeStop }) ||
 		slices.ContainsFunc(c.requests, func(a Asked) bool { return a.Purpose == event.PurposeStop })
 }
+
+// Stopping reports whether a stop is asked for, under way or complete: then tasks end by it, or have sent the final watermark.
+func (c *Coordinator) Stopping() bool { return c.phase == running && c.stopping() }
 
 func (c *Coordinator) find(epoch ids.Epoch) *pending {
 	for _, p := range c.pending {
@@ -413,7 +427,7 @@ func (c *Coordinator) stepWritten(e ManifestWritten) {
 		if p.final {
 			c.finalDone = p.epoch
 		}
-		if tasks := c.live(); len(tasks) > 0 && c.phase == running {
+		if tasks := c.live(); len(tasks) > 0 { // while others are restarted, too
 			c.do(NotifyComplete{Epoch: p.epoch, Stop: stop, Tasks: tasks})
 		}
 	}

@@ -19,10 +19,12 @@ type Event interface{ event() }
 type (
 	// Begin reserves the first epochs of this term. It comes once.
 	Begin struct{}
-	// Running says that all tasks of the job run. It comes again after each restart, with new attempts.
+	// Running says that all tasks of the job run. It comes again after each restart, with new attempts of those that were
+	// restarted.
 	Running struct{ Tasks []Task }
-	// Restarting says that the tasks stop, and will run again from the epoch that RestorePoint names.
-	Restarting struct{}
+	// Restarting says that tasks stop, and will run again from the epoch that RestorePoint names; empty means all tasks. It may
+	// come again with further ones. Nothing is triggered until Running.
+	Restarting struct{ Tasks []ids.TaskID }
 	// Ended says that the job has come to its end, whichever.
 	Ended struct{}
 	// Asked is a request of a user: PurposeCheckpoint, PurposeSavepoint, PurposeStop or PurposeRescale. It is answered once.

@@ -176,7 +176,7 @@ func twoAndOne(attempt int32) []Task {
 
 // parseEvent reads:
 //
-//	begin | running [ATTEMPT] | restarting | ended | tick
+//	begin | running [ATTEMPT] | apart ATTEMPT ATTEMPT | restarting [TASK] | ended | tick
 //	ask REQUEST PURPOSE [drain] [TARGET]
 //	ack TASK EPOCH | decline TASK EPOCH | drained TASK | finished TASK
 //	written EPOCH | unwritten EPOCH [fenced] | reserved THROUGH | unreserved THROUGH [fenced]
@@ -187,7 +187,12 @@ func parseEvent(f []string) Event {
 		return Begin{}
 	case "running":
 		return Running{twoAndOne(int32(number(f[0])))}
+	case "apart": // two tasks that have nothing to do with each other
+		return Running{[]Task{{ID: ids.TaskID{Attempt: int32(number(f[0]))}}, {ID: ids.TaskID{Vertex: 1, Attempt: int32(number(f[1]))}}}}
 	case "restarting":
+		if f[0] != "" {
+			return Restarting{[]ids.TaskID{task(f[0])}}
+		}
 		return Restarting{}
 	case "ended":
 		return Ended{}
