@@ -34,7 +34,7 @@ type Result struct {
 	Restarts int
 	// Checkpoints is how many checkpoints and savepoints were completed.
 	Checkpoints int
-	// Operators are in the order in which build described them. What they count begins anew with a restart.
+	// Operators are in the order in which build described them. What a task counts begins anew when it is restarted.
 	Operators []OperatorResult
 }
 

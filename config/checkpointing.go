@@ -76,6 +76,9 @@ var (
 	RestartStrategy = Enum("restart-strategy.type", "default", []string{"default", "none", "fixed-delay", "failure-rate", "exponential-delay"},
 		"What happens when a task fails. default is exponential-delay if checkpoints are taken, else none.")
 
+	FailoverStrategy = Enum("jobmanager.execution.failover-strategy", "region", []string{"region", "full"},
+		"Which tasks a failure restarts: those that are connected with the failed one by channels, or all. With region the others go on meanwhile; no checkpoint is taken until all run again.")
+
 	RestartFixedAttempts = Int("restart-strategy.fixed-delay.attempts", 1, "Restarts before the job fails.")
 	RestartFixedDelay    = Duration("restart-strategy.fixed-delay.delay", time.Second, "Time before each restart.")
 
@@ -102,7 +105,7 @@ var (
 func fault() []Any {
 	return []Any{CheckpointInterval, CheckpointDir, SavepointDir, CheckpointMode, CheckpointTimeout, CheckpointMinPause, CheckpointConcurrent,
 		CheckpointTolerable, CheckpointRetained, CheckpointRetention, CheckpointIncremental, CheckpointCompression, CheckpointUnaligned, CheckpointAlignedTimeout,
-		CheckpointAfterFinish, StateBackend, StateLocalDir, StateCache, RestorePath, RestoreIgnoreUnclaimed, RestoreMode, RestartStrategy,
+		CheckpointAfterFinish, StateBackend, StateLocalDir, StateCache, RestorePath, RestoreIgnoreUnclaimed, RestoreMode, FailoverStrategy, RestartStrategy,
 		RestartFixedAttempts, RestartFixedDelay, RestartRateMax, RestartRateInterval, RestartRateDelay, RestartExpInitial, RestartExpMax,
 		RestartExpMultiplier, RestartExpReset, RestartExpJitter, RestartExpAttempts,
 		RestartSameAttempts, RestartSameDuration}

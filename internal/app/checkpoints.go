@@ -139,7 +139,8 @@ func (k *keeper) tell(text string, err error) { k.world.Log.Warn(text, "err", er
 type kept struct {
 	*keeper
 	store   *storage.Job
-	sweep   ids.Generation // deployments before it have left what is to be swept; 0 if nothing is
+	sweep   ids.Generation   // deployments before it have left what is to be swept; 0 if nothing is
+	alive   []ids.Generation // of these: they go on
 	claimed bool
 }
 
@@ -205,7 +206,7 @@ func (k *kept) sweepOnce(ctx context.Context) {
 	if k.sweep == 0 {
 		return
 	}
-	if err := k.store.Sweep(ctx, k.sweep); err != nil {
+	if err := k.store.Sweep(ctx, k.sweep, k.alive...); err != nil {
 		k.tell("what earlier deployments have left could not be deleted", err)
 	}
 	k.sweep = 0
@@ -220,11 +221,11 @@ func (k *kept) Discard(ctx context.Context, c jobmanager.Collected) error {
 func (k *kept) Forget(ctx context.Context, epoch ids.Epoch) error { return k.store.Forget(ctx, epoch) }
 
 // Restore implements jobmanager.Checkpoints.
-func (k *kept) Restore(ctx context.Context, epoch ids.Epoch, g ids.Generation, damaged map[ids.Epoch]error) (jobmanager.Restored, error) {
+func (k *kept) Restore(ctx context.Context, epoch ids.Epoch, g ids.Generation, alive []ids.Generation, damaged map[ids.Epoch]error) (jobmanager.Restored, error) {
 	if err := k.store.Leads(ctx); err != nil {
 		return jobmanager.Restored{}, err
 	}
-	r, err := k.restore(ctx, epoch, g, damaged)
+	r, err := k.restore(ctx, epoch, g, alive, damaged)
 	if err != nil { // another leader may have deleted it meanwhile
 		if lost := k.store.Leads(ctx); errs.CodeOf(lost) == errs.CodeFenced {
 			err = lost
@@ -233,8 +234,8 @@ func (k *kept) Restore(ctx context.Context, epoch ids.Epoch, g ids.Generation, d
 	return r, err
 }
 
-func (k *kept) restore(ctx context.Context, epoch ids.Epoch, g ids.Generation, damaged map[ids.Epoch]error) (jobmanager.Restored, error) {
-	k.sweep = g
+func (k *kept) restore(ctx context.Context, epoch ids.Epoch, g ids.Generation, alive []ids.Generation, damaged map[ids.Epoch]error) (jobmanager.Restored, error) {
+	k.sweep, k.alive = g, alive
 	var ref storage.Ref
 	var err error
 	if epoch > 0 {

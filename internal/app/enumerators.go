@@ -126,8 +126,12 @@ func (e *enumerators) Snapshot(_ context.Context, vertex ids.VertexID, op int32)
 }
 
 // Reset implements jobmanager.Enumerators.
-func (e *enumerators) Reset(_ context.Context, states []jobmanager.EnumeratorState) error {
-	for key, en := range e.byOp {
+func (e *enumerators) Reset(_ context.Context, sources []jobmanager.Source, states []jobmanager.EnumeratorState) error {
+	for _, src := range sources {
+		en := e.byOp[sourceKey{src.Vertex, src.Op}]
+		if en == nil {
+			continue
+		}
 		if en.inner != nil {
 			if err := en.close(); err != nil {
 				e.log.Warn("the enumerator could not be closed", "source", en.name, "err", err)
@@ -135,7 +139,7 @@ func (e *enumerators) Reset(_ context.Context, states []jobmanager.EnumeratorSta
 		}
 		en.inner, en.state = nil, nil
 		for _, s := range states {
-			if s.Vertex == key.vertex && s.Op == key.op {
+			if s.Vertex == src.Vertex && s.Op == src.Op {
 				en.state = s.State
 			}
 		}

@@ -139,7 +139,30 @@ func newJobRun(ctx context.Context, w World, plan *Plan, workers []ids.WorkerID)
 		r.job.Placement = append(r.job.Placement, places)
 		r.job.VertexNames = append(r.job.VertexNames, v.Name)
 	}
+	if plan.Config.Get(config.FailoverStrategy) == "region" {
+		r.job.Regions = regionsOf(x)
+	}
 	return r, nil
+}
+
+// regionsOf divides the tasks into failover regions; nil if there is one. Where a task starts when another has ended, regions
+// depend on one another, and all are restarted.
+func regionsOf(x *graph.ExecutionGraph) [][]int32 {
+	regions := graph.Regions(x)
+	if len(regions) < 2 || slices.ContainsFunc(x.Job.Edges, func(e *graph.JobEdge) bool { return e.Edge.Blocking }) {
+		return nil
+	}
+	out := make([][]int32, len(x.Job.Vertices))
+	for _, v := range x.Job.Vertices {
+		out[v.ID] = make([]int32, v.Parallelism)
+	}
+	for r, tasks := range regions {
+		for _, t := range tasks {
+			id := x.Tasks[t].ID
+			out[id.Vertex][id.Subtask] = int32(r)
+		}
+	}
+	return out
 }
 
 // upstream lists the tasks that a task reads from.

@@ -45,7 +45,8 @@ type Listener struct {
 	// LateRecords: rows came behind the watermark. Sampled by the emitter.
 	LateRecords func(LateRecords)
 
-	// JobRestart: the job has failed and all its tasks have stopped; it runs again after a delay.
+	// JobRestart: the job has failed, and all tasks of the regions that the failure concerns have stopped; they run again after a
+	// delay.
 	JobRestart func(JobRestart)
 
 	// CheckpointBegin: a barrier was sent out.
@@ -191,6 +192,8 @@ type JobRestart struct {
 	Number int64 // counts from 1 in this run
 	Cause  error
 	Delay  time.Duration
+	// Regions are restarted, Of is how many the job has; the tasks of the others go on.
+	Regions, Of int
 }
 
 // CheckpointBegin tells what the barrier is for.

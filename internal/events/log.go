@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 
 	"github.com/weir-stream/weir/internal/errs"
@@ -45,7 +46,11 @@ func (l logger) jobs(to *Listener) {
 			"for", i.Since, "stack", i.Stack)
 	}
 	to.JobRestart = func(i JobRestart) {
-		l.Warn("the job has failed and is restarted", job(i.Job), "restart", i.Number, "delay", i.Delay, "err", i.Cause)
+		text := "the job has failed and is restarted"
+		if i.Regions < i.Of {
+			text = fmt.Sprintf("the job has failed: restarting %d of %d regions", i.Regions, i.Of)
+		}
+		l.Warn(text, job(i.Job), "restart", i.Number, "delay", i.Delay, "err", i.Cause)
 	}
 	to.CheckpointBegin = func(i CheckpointBegin) {
 		l.Debug("checkpoint begins", job(i.Job), "epoch", i.Epoch, "purpose", i.Purpose)

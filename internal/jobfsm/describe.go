@@ -3,7 +3,17 @@ package jobfsm
 import (
 	"fmt"
 	"strings"
+
+	"github.com/weir-stream/weir/internal/ids"
 )
+
+// unitName names the tasks of a region on a worker: "w1" for those of region 0, which most jobs have alone.
+func unitName(w ids.WorkerID, region int) string {
+	if region == 0 {
+		return string(w)
+	}
+	return fmt.Sprintf("%s/%d", w, region)
+}
 
 // describe renders an event for notes.
 func describe(e Event) string {
@@ -15,9 +25,9 @@ func describe(e Event) string {
 	case WorkerExited:
 		return fmt.Sprintf("worker %s exited", e.Worker)
 	case Deployed:
-		return fmt.Sprintf("worker %s deployed", e.Worker)
+		return fmt.Sprintf("worker %s deployed", unitName(e.Worker, e.Region))
 	case DeployFailed:
-		return fmt.Sprintf("worker %s failed to deploy: %v", e.Worker, e.Cause)
+		return fmt.Sprintf("worker %s failed to deploy: %v", unitName(e.Worker, e.Region), e.Cause)
 	case TaskMoved:
 		s := fmt.Sprintf("task %v of worker %s %s", e.Task, e.Worker, e.Phase)
 		if e.Cause != nil {
@@ -44,11 +54,11 @@ func Format(commands []Command) string {
 	for _, c := range commands {
 		switch c := c.(type) {
 		case Deploy:
-			fmt.Fprintf(&b, "deploy %s", c.Worker)
+			fmt.Fprintf(&b, "deploy %s", unitName(c.Worker, c.Region))
 		case Start:
-			fmt.Fprintf(&b, "start %s", c.Worker)
+			fmt.Fprintf(&b, "start %s", unitName(c.Worker, c.Region))
 		case Cancel:
-			fmt.Fprintf(&b, "cancel %s (%s)", c.Worker, c.Reason)
+			fmt.Fprintf(&b, "cancel %s (%s)", unitName(c.Worker, c.Region), c.Reason)
 		case Shutdown:
 			fmt.Fprintf(&b, "shutdown %s", c.Worker)
 			if c.Cause != nil {
@@ -56,6 +66,8 @@ func Format(commands []Command) string {
 			}
 		case Kill:
 			fmt.Fprintf(&b, "kill %s (%s)", c.Worker, c.Reason)
+		case Widened:
+			fmt.Fprintf(&b, "widened by %v", c.Regions)
 		case AskRestart:
 			fmt.Fprintf(&b, "ask restart: %v", c.Cause)
 		case Replace:

@@ -13,6 +13,13 @@
 // deployed, with attempts of its own. What comes meanwhile of a former attempt changes nothing. A failure while the next
 // generation is prepared is one more to ask about; one that no restart mends leads on to failing.
 //
+// # Regions
+//
+// Tasks lie in failover regions, each by itself deployable. What is deployed, stopped and restarted at a time is the scope: all
+// regions at first and at the end, and those that a failure concerns when it is to be mended. While the scope restarts, the job is
+// restarting or deploying, and the tasks of the other regions go on. The scope grows when another region fails meanwhile, and to all
+// regions when that is asked for (Widen), when the job is cancelled, or when no restart mends a failure.
+//
 // Failing and canceling last until every task that was deployed has ended, or its worker is lost.
 //
 // # Which failure is the cause
@@ -28,5 +35,6 @@
 //   - No task is deployed before all workers have joined, none is started before all are deployed.
 //   - The job is finished only if every task has finished.
 //   - At the end every task has ended or was on a lost worker, or is listed as abandoned.
+//   - A region outside the scope is neither cancelled nor deployed.
 //   - Events that come twice or late change nothing.
 package jobfsm

@@ -20,11 +20,39 @@ type trouble struct {
 	crash    bool // worker w2 dies: its connection breaks with what is under way, peers notice, its exit is told (if exits)
 	exits    bool
 	failure  bool // task v0/0 fails
+	fatal    bool // no restart mends that
 	refusal  bool // w2 fails to deploy
 	cancel   bool
 	deadline bool // any deadline that is set may pass, however early
 	restarts int  // how often the job is restarted
+	regions  regions
+	widen    bool // each restart of a part is widened, at any moment
 }
+
+// regions says how the tasks of the walk are divided.
+type regions uint8
+
+const (
+	oneRegion regions = iota
+	byVertex          // both workers have a task of both
+	bySubtask         // each worker has one
+	byTask            // each task is one
+)
+
+func (r regions) of(worker, vertex int) int {
+	switch r {
+	case byVertex:
+		return vertex
+	case bySubtask:
+		return worker
+	case byTask:
+		return 2*vertex + worker
+	}
+	return 0
+}
+
+// spans reports whether the region of a task has tasks on both workers.
+func (r regions) spans() bool { return r == oneRegion || r == byVertex }
 
 // world is the machine and what is around it.
 type world struct {
@@ -42,6 +70,8 @@ type world struct {
 	ready    bool // Ready is owed
 	left     int  // restarts
 	end      *End
+	regions  regions
+	widen    bool     // Widen is owed
 	path     []string // how we came here, for messages; not part of the key
 }
 
@@ -51,15 +81,18 @@ type modelWorker struct {
 	toMaster  []Event
 	toWorker  []Command
 	tasks     [2]TaskPhase // of v0, v1
-	cancelled bool
+	cancelled [2]bool
 	lostOwed  bool // its broken connection has not been noticed yet
-	attempt   int32
+	attempt   [2]int32
 }
 
 func newWorld(tr trouble) *world {
 	cfg := twoByTwo(tr.exits)
 	cfg.Restart = tr.restarts > 0
-	w := &world{m: New(cfg), deadline: map[Deadline]bool{}, left: tr.restarts}
+	for i, p := range cfg.Tasks {
+		cfg.Tasks[i].Region = tr.regions.of(int(p.Task.Subtask), int(p.Task.Vertex))
+	}
+	w := &world{m: New(cfg), deadline: map[Deadline]bool{}, left: tr.restarts, regions: tr.regions}
 	for i := range w.workers {
 		w.workers[i].toMaster = []Event{WorkerJoined{w.m.cfg.Workers[i], "f1", "v1"}}
 	}
@@ -70,6 +103,7 @@ func (w *world) clone() *world {
 	c := *w
 	m := *w.m
 	m.workers, m.tasks, m.abandoned, m.out = slices.Clone(m.workers), slices.Clone(m.tasks), slices.Clone(m.abandoned), nil
+	m.units, m.scope, m.attempts = slices.Clone(m.units), slices.Clone(m.scope), slices.Clone(m.attempts)
 	c.m = &m
 	for i := range c.workers {
 		c.workers[i].toMaster = slices.Clone(c.workers[i].toMaster)
@@ -84,8 +118,11 @@ func (w *world) clone() *world {
 func (w *world) key() string {
 	var b strings.Builder
 	m := w.m
-	fmt.Fprintf(&b, "%d %v %d %v %d %d|", m.phase, m.tasks, m.rank, m.cause, m.joined, m.deployed)
-	fmt.Fprintf(&b, "%d %v %v %v %v %v %v %d|", m.attempt, m.ready, m.restart, m.joinSet, m.stopSet, w.asked != nil, w.ready, w.left)
+	fmt.Fprintf(&b, "%d %v %d %v %d %v %v %v|", m.phase, m.tasks, m.rank, m.cause, m.joined, m.sent, m.scope, w.widen)
+	for _, u := range m.units {
+		fmt.Fprintf(&b, "%d ", u.phase)
+	}
+	fmt.Fprintf(&b, "%d %v %v %v %v %v %v %v %d|", m.attempts, m.owed, m.ready, m.restart, m.joinSet, m.stopSet, w.asked != nil, w.ready, w.left)
 	for _, x := range m.workers {
 		fmt.Fprintf(&b, "%d%v%v ", x.phase, x.explained, x.exitOwed)
 	}
@@ -98,7 +135,7 @@ func (w *world) key() string {
 }
 
 func (w *world) task(worker, vertex int) ids.TaskID {
-	return ids.TaskID{Vertex: ids.VertexID(vertex), Subtask: int32(worker), Attempt: w.workers[worker].attempt}
+	return ids.TaskID{Vertex: ids.VertexID(vertex), Subtask: int32(worker), Attempt: w.workers[worker].attempt[vertex]}
 }
 
 // step feeds the machine and carries out its commands. It returns what is wrong, or "".
@@ -113,17 +150,24 @@ func (w *world) step(e Event) string {
 			if w.m.joined < 2 {
 				return "deployed before all have joined"
 			}
-			if wrong := w.checkDeploy(); wrong != "" {
+			if wrong := w.checkDeploy(c.Region); wrong != "" {
 				return wrong
 			}
 			w.toWorker(c.Worker, c)
 		case Start:
-			if w.m.deployed < 2 {
-				return "started before all are ready"
+			for u := range w.m.scoped() {
+				if u.phase != unitDeployed {
+					return "started before all are ready"
+				}
 			}
 			w.toWorker(c.Worker, c)
 		case Cancel:
+			if !w.m.scope[c.Region] {
+				return "a region is cancelled that goes on"
+			}
 			w.toWorker(c.Worker, c)
+		case Enter:
+			w.widen = c.Phase == Restarting && !w.m.Whole()
 		case SetDeadline:
 			w.deadline[c.Kind] = true
 		case ClearDeadline:
@@ -143,7 +187,16 @@ func (w *world) step(e Event) string {
 			if !x.dead {
 				return "a worker that lives was replaced"
 			}
+			was := x.tasks
 			*x = modelWorker{toMaster: []Event{WorkerJoined{c.Worker, "f1", "v1"}}}
+			for v, p := range was {
+				if r := w.regions.of(w.m.index[c.Worker], v); !w.m.scope[r] { // it has finished, and so has its region
+					if p != TaskFinished || w.m.regionRuns(r) {
+						return "a worker is lost, and a region of it goes on"
+					}
+					x.tasks[v] = p
+				}
+			}
 		case End:
 			if w.end != nil {
 				return "ended twice"
@@ -165,11 +218,11 @@ func (w *world) toWorker(id ids.WorkerID, c Command) {
 	}
 }
 
-// checkStopped: a restart is asked for when no task of a worker that lives can do anything any more.
+// checkStopped: of what is restarted, a restart is asked for when no task of a worker that lives can do anything any more.
 func (w *world) checkStopped() string {
 	for i, x := range w.workers {
 		for v, p := range x.tasks {
-			if !x.dead && !p.Ended() && p != TaskCreated && !w.others {
+			if w.m.scope[w.regions.of(i, v)] && !x.dead && !p.Ended() && p != TaskCreated && !w.others {
 				return fmt.Sprintf("task %v is %v when a restart is asked for", w.task(i, v), p)
 			}
 		}
@@ -177,9 +230,12 @@ func (w *world) checkStopped() string {
 	return ""
 }
 
-// checkDeploy: no task of a former generation lives when the next is deployed.
-func (w *world) checkDeploy() string {
-	if w.m.attempt == 0 {
+// checkDeploy: what goes on is not deployed over, and no task of a former generation lives when the next is deployed.
+func (w *world) checkDeploy(region int) string {
+	if !w.m.scope[region] {
+		return "a region is deployed that goes on"
+	}
+	if w.m.attempts[region] == 0 {
 		return ""
 	}
 	return w.checkStopped()
@@ -273,6 +329,12 @@ func (w *world) moves(tr trouble) (normal, accidents []move) {
 			return w.step(Ready{})
 		}})
 	}
+	if tr.widen && w.widen && w.m.phase == Restarting {
+		accidents = append(accidents, move{"widen", func(w *world) string {
+			w.widen = false
+			return w.step(Widen{"asked"})
+		}})
+	}
 	if tr.crash && !w.crashed {
 		for _, lossy := range []bool{false, true} {
 			accidents = append(accidents, move{fmt.Sprintf("w2 crashes, messages lost: %v", lossy), func(w *world) string { return w.crash(tr, lossy) }})
@@ -293,7 +355,7 @@ func (w *world) moves(tr trouble) (normal, accidents []move) {
 		accidents = append(accidents, move{"v0/0 fails", func(w *world) string {
 			w.failed = true
 			class := errs.ClassUser
-			if tr.restarts > 0 {
+			if tr.restarts > 0 && !tr.fatal {
 				class = errs.ClassFailTask
 			}
 			w.moveTask(0, 0, TaskFailed, errs.New(errs.CodeUserPanic, class, "v0/0", "boom"))
@@ -360,14 +422,14 @@ func (w *world) workerMoves(i int) (out []move) {
 				w.moveTask(i, v, TaskFinished, nil)
 				return ""
 			}})
-			if w.workers[0].dead || w.workers[1].dead {
+			if w.regions.spans() && (w.workers[0].dead || w.workers[1].dead) {
 				out = append(out, move{fmt.Sprintf("%v misses its peer", w.task(i, v)), func(w *world) string {
 					w.moveTask(i, v, TaskFailed, errs.New(errs.CodePeerLost, errs.ClassFailTask, "task", "peer lost"))
 					return ""
 				}})
 			}
 		}
-		if x.cancelled && !p.Ended() {
+		if x.cancelled[v] && !p.Ended() {
 			out = append(out, move{fmt.Sprintf("%v stops", w.task(i, v)), func(w *world) string {
 				w.moveTask(i, v, TaskCanceled, nil)
 				return ""
@@ -379,18 +441,25 @@ func (w *world) workerMoves(i int) (out []move) {
 
 func (w *world) obey(i int, c Command) {
 	x, id := &w.workers[i], w.m.cfg.Workers[i]
-	switch c.(type) {
-	case Deploy:
-		x.tasks, x.cancelled, x.attempt = [2]TaskPhase{TaskReady, TaskReady}, false, w.m.attempt
-		x.toMaster = append(x.toMaster, Deployed{id})
-	case Start:
+	each := func(region int, f func(v int)) {
 		for v := range x.tasks {
-			if x.tasks[v] == TaskReady && !x.cancelled {
-				w.moveTask(i, v, TaskRunning, nil)
+			if w.regions.of(i, v) == region {
+				f(v)
 			}
 		}
+	}
+	switch c := c.(type) {
+	case Deploy:
+		each(c.Region, func(v int) { x.tasks[v], x.cancelled[v], x.attempt[v] = TaskReady, false, w.m.attempts[c.Region] })
+		x.toMaster = append(x.toMaster, Deployed{id, c.Region})
+	case Start:
+		each(c.Region, func(v int) {
+			if x.tasks[v] == TaskReady && !x.cancelled[v] {
+				w.moveTask(i, v, TaskRunning, nil)
+			}
+		})
 	case Cancel:
-		x.cancelled = true
+		each(c.Region, func(v int) { x.cancelled[v] = true })
 	}
 }
 
@@ -398,9 +467,13 @@ func (w *world) obey(i int, c Command) {
 func refuse(w *world) {
 	x := &w.workers[1]
 	for i, e := range x.toMaster {
-		if _, ok := e.(Deployed); ok && !w.others {
-			x.toMaster[i] = DeployFailed{"w2", errs.New(errs.CodeIO, errs.ClassFailTask, "w2", "no port")}
-			x.tasks = [2]TaskPhase{TaskFailed, TaskFailed}
+		if e, ok := e.(Deployed); ok && !w.others {
+			x.toMaster[i] = DeployFailed{"w2", e.Region, errs.New(errs.CodeIO, errs.ClassFailTask, "w2", "no port")}
+			for v := range x.tasks {
+				if w.regions.of(1, v) == e.Region {
+					x.tasks[v] = TaskFailed
+				}
+			}
 			w.others = true
 		}
 	}
@@ -456,6 +529,15 @@ func TestExplore(t *testing.T) {
 		{"a worker process is lost and a task fails, and the job is restarted once", trouble{crash: true, exits: true, failure: true, restarts: 1}},
 		{"a worker process is lost, and the job is restarted and cancelled", trouble{crash: true, exits: true, cancel: true, restarts: 1}},
 		{"a worker refuses to deploy, and the job is restarted", trouble{refusal: true, restarts: 1}},
+		{"a task fails, and its pipeline is restarted", trouble{regions: byVertex, failure: true, restarts: 1}},
+		{"a task fails, and its pipeline, or the job, is restarted", trouble{regions: byVertex, failure: true, restarts: 1, widen: true}},
+		{"a task fails, and it alone is restarted", trouble{regions: byTask, failure: true, restarts: 1}},
+		{"a task fails, and its worker's region is restarted and cancelled", trouble{regions: bySubtask, failure: true, cancel: true, restarts: 1}},
+		{"a worker process is lost, and its region is restarted", trouble{regions: bySubtask, crash: true, exits: true, restarts: 2}},
+		{"a worker process is lost and a task fails, and their regions are restarted", trouble{regions: bySubtask, crash: true, exits: true, failure: true, restarts: 2}},
+		{"a worker process is lost, and both pipelines are restarted", trouble{regions: byVertex, crash: true, exits: true, restarts: 1}},
+		{"a worker process is lost, and a task fails for good", trouble{regions: bySubtask, crash: true, exits: true, failure: true, fatal: true, restarts: 2}},
+		{"a worker refuses to deploy a region", trouble{regions: byVertex, refusal: true, failure: true, restarts: 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.tr.crash && (c.tr.cancel || c.tr.failure && c.tr.restarts > 0) && (testing.Short() || invariant.Enabled) {

@@ -14,6 +14,8 @@ import (
 type PlacedTask struct {
 	Task   ids.TaskID
 	Worker ids.WorkerID
+	// Region is the task's failover region: regions are counted from 0, and no row goes from one to another.
+	Region int
 }
 
 // Config is what a machine knows of the job from the start. It must not be changed afterwards.
@@ -36,23 +38,34 @@ type Config struct {
 type workerPhase uint8
 
 const (
-	workerAwaited  workerPhase = iota
-	workerJoined               // connected, no Deploy sent
-	workerSent                 // Deploy sent
-	workerDeployed             // all its tasks are ready
-	workerGone                 // lost, exited or refused
+	workerAwaited workerPhase = iota
+	workerJoined              // connected
+	workerGone                // lost, exited or refused
 )
 
 type worker struct {
 	phase     workerPhase
 	explained bool    // workerGone: nothing more will be heard of the reason
 	exitOwed  bool    // the end of its process, or of the one before it, has not been told
-	running   int     // its tasks that have not ended
-	tasks     []int32 // its tasks, as indices into Config.Tasks; never changed
+	units     []int32 // what it runs, as indices into Machine.units; never changed
 }
 
-// hasTasks reports whether tasks were sent to the worker and it still is there.
-func (w *worker) hasTasks() bool { return w.phase == workerSent || w.phase == workerDeployed }
+// unitPhase is how far the deployment of a unit has come.
+type unitPhase uint8
+
+const (
+	unitWaits    unitPhase = iota // no Deploy sent
+	unitSent                      // Deploy sent
+	unitDeployed                  // all its tasks are ready
+)
+
+// unit is the tasks of one region on one worker: what is deployed, started and cancelled at a time.
+type unit struct {
+	worker, region int
+	phase          unitPhase
+	running        int     // its tasks that have not ended
+	tasks          []int32 // as indices into Config.Tasks; never changed
+}
 
 // rank says how much is known about the cause of a failure; see the package comment.
 type rank uint8
@@ -79,14 +92,21 @@ type Machine struct {
 	phase   Phase
 	index   map[ids.WorkerID]int // into workers and cfg.Workers; never changed
 	place   map[ids.TaskID]int   // into tasks and cfg.Tasks; never changed
+	unitOf  []int                // by task; never changed
 	workers []worker
+	units   []unit // by region, then worker
 	tasks   []TaskPhase
-	running int // tasks that have not ended; the sum over the workers
+	running int // tasks that have not ended; the sum over the units
 
-	joined, deployed int // workers that have reached these phases of the present generation, and were not lost since
-	attempt          int32
+	// scope are the regions that are deployed, or restarted, at present: all of them at first, and when the job comes to its end.
+	scope    []bool
+	attempts []int32 // by region
+
+	joined           int     // workers that are there
+	sent             bool    // Deploy has been sent to the scope
 	ready            bool    // nothing but workers is awaited before deployment
 	restart          restart // in phase Restarting
+	owed             bool    // the answer to AskRestart
 	joinSet, stopSet bool    // deadlines
 
 	cause     *errs.Error
@@ -103,20 +123,23 @@ type Machine struct {
 // New returns the machine of a job. Two workers or two tasks of the same id, or a task on a worker that is not listed, is
 // a bug of the caller and panics.
 func New(cfg Config) *Machine {
-	m := &Machine{cfg: cfg, index: map[ids.WorkerID]int{}, place: map[ids.TaskID]int{}, patience: true,
+	m := &Machine{cfg: cfg, index: map[ids.WorkerID]int{}, place: map[ids.TaskID]int{}, patience: true, unitOf: make([]int, len(cfg.Tasks)),
 		workers: make([]worker, len(cfg.Workers)), tasks: make([]TaskPhase, len(cfg.Tasks)), running: len(cfg.Tasks), ready: !cfg.Prepare}
 	for i, w := range cfg.Workers {
 		m.index[w] = i
 	}
+	regions := 1
 	for i, t := range cfg.Tasks {
 		m.place[t.Task] = i
-		w, known := m.index[t.Worker]
+		_, known := m.index[t.Worker]
 		invariant.Always(known, "task %v is on worker %q, which is not one of the job's", t.Task, t.Worker)
-		m.workers[w].tasks = append(m.workers[w].tasks, int32(i))
-		m.workers[w].running++
+		regions = max(regions, t.Region+1)
 	}
 	invariant.Always(len(m.index) == len(cfg.Workers), "two workers of one id among %v", cfg.Workers)
 	invariant.Always(len(m.place) == len(cfg.Tasks), "two tasks of one id")
+	m.scope, m.attempts = make([]bool, regions), make([]int32, regions)
+	m.setScope(true)
+	m.makeUnits()
 	return m
 }
 
@@ -126,8 +149,8 @@ func (m *Machine) Phase() Phase { return m.phase }
 // Task is the present phase of the i-th task of Config.Tasks.
 func (m *Machine) Task(i int) TaskPhase { return m.tasks[i] }
 
-// Attempt is the attempt of the tasks of the present generation, 0 for the first.
-func (m *Machine) Attempt() int32 { return m.attempt }
+// Attempt is the attempt of the tasks of a region, 0 for the first.
+func (m *Machine) Attempt(region int) int32 { return m.attempts[region] }
 
 // Lost reports whether a worker is gone.
 func (m *Machine) Lost() bool {
@@ -157,9 +180,11 @@ func (m *Machine) Step(e Event) []Command {
 	case TaskMoved:
 		m.stepTaskMoved(e)
 	case MasterFailed:
-		m.fail(e.Cause, rankOf(e.Cause), -1)
+		m.fail(e.Cause, rankOf(e.Cause), -1, m.all())
 	case CancelAsked:
 		m.stepCancel(e)
+	case Widen:
+		m.stepWiden(e)
 	case Decided:
 		m.stepDecided(e)
 	case Ready:
@@ -219,7 +244,7 @@ func (m *Machine) stepJoined(e WorkerJoined) {
 		m.workers[i].phase, m.workers[i].explained = workerGone, true
 		m.do(Shutdown{e.Worker, cause})
 		m.endTasksOf(i, TaskFailed)
-		m.fail(cause, rankRoot, -1)
+		m.fail(cause, rankRoot, -1, m.all())
 		return
 	}
 	m.workers[i].phase = workerJoined
@@ -227,17 +252,18 @@ func (m *Machine) stepJoined(e WorkerJoined) {
 	m.deploy()
 }
 
-// deploy sends the tasks of a generation to the workers, once all that it takes is there.
+// deploy sends the tasks of the scope to the workers, once all that it takes is there.
 func (m *Machine) deploy() {
-	if m.phase != Deploying || !m.ready || m.joined < len(m.workers) || m.workers[0].hasTasks() {
+	if m.phase != Deploying || !m.ready || m.joined < len(m.workers) || m.sent {
 		return
 	}
-	for i, w := range m.cfg.Workers {
-		m.workers[i].phase = workerSent
-		m.do(Deploy{w})
-	}
-	for i := range m.tasks {
-		m.tasks[i] = TaskDeploying
+	m.sent = true
+	for u := range m.scoped() {
+		u.phase = unitSent
+		m.do(Deploy{m.cfg.Workers[u.worker], u.region})
+		for _, t := range u.tasks {
+			m.tasks[t] = TaskDeploying
+		}
 	}
 }
 
@@ -257,40 +283,45 @@ func (m *Machine) mismatch(e WorkerJoined) *errs.Error {
 }
 
 func (m *Machine) stepDeployed(e Deployed) {
-	i, known := m.index[e.Worker]
-	if !known || m.workers[i].phase != workerSent {
+	u := m.unit(e.Worker, e.Region)
+	if u == nil || u.phase != unitSent || !m.there(u) {
 		m.note("%s", describe(e))
 		return
 	}
-	m.workers[i].phase = workerDeployed
-	for _, t := range m.workers[i].tasks {
+	u.phase = unitDeployed
+	for _, t := range u.tasks {
 		if m.tasks[t] == TaskDeploying {
 			m.tasks[t] = TaskReady
 		}
 	}
-	if m.deployed++; m.phase != Deploying || m.deployed < len(m.workers) {
+	if m.phase != Deploying {
 		return
+	}
+	for u := range m.scoped() {
+		if u.phase != unitDeployed {
+			return
+		}
 	}
 	m.clearDeadlines()
 	m.enter(Running)
-	for _, w := range m.cfg.Workers {
-		m.do(Start{w})
+	for u := range m.scoped() {
+		m.do(Start{m.cfg.Workers[u.worker], u.region})
 	}
 }
 
 func (m *Machine) stepDeployFailed(e DeployFailed) {
-	i, known := m.index[e.Worker]
-	if !known || m.workers[i].phase != workerSent {
+	u := m.unit(e.Worker, e.Region)
+	if u == nil || u.phase != unitSent || !m.there(u) {
 		m.note("%s", describe(e))
 		return
 	}
-	m.workers[i].phase = workerDeployed // it has nothing left to deploy
+	u.phase = unitDeployed // it has nothing left to deploy
 	if m.phase.stopping() && errs.IsCanceled(e.Cause) {
-		m.endTasksOf(i, TaskCanceled)
+		m.endUnit(u, TaskCanceled)
 		return
 	}
-	m.endTasksOf(i, TaskFailed)
-	m.fail(e.Cause, rankOf(e.Cause), -1)
+	m.endUnit(u, TaskFailed)
+	m.fail(e.Cause, rankOf(e.Cause), -1, []int{u.region})
 }
 
 func (m *Machine) stepTaskMoved(e TaskMoved) {
@@ -298,18 +329,22 @@ func (m *Machine) stepTaskMoved(e TaskMoved) {
 	e.Task.Attempt = 0
 	i, known := m.place[e.Task]
 	e.Task.Attempt = attempt
-	w := m.index[e.Worker]
-	if !known || attempt != m.attempt || m.cfg.Tasks[i].Worker != e.Worker || !m.workers[w].hasTasks() || m.tasks[i].Ended() ||
+	if !known {
+		m.note("%s", describe(e))
+		return
+	}
+	u := &m.units[m.unitOf[i]]
+	if attempt != m.attempts[u.region] || m.cfg.Tasks[i].Worker != e.Worker || !m.hasTasks(u) || m.tasks[i].Ended() ||
 		!e.Phase.Ended() && e.Phase <= m.tasks[i] { // it came twice, or late
 		m.note("%s", describe(e))
 		return
 	}
-	m.setTask(i, w, e.Phase)
+	m.setTask(i, e.Phase)
 	if e.Phase == TaskFailed {
-		m.fail(e.Cause, rankOf(e.Cause), -1)
-	} else if e.Phase == TaskCanceled && !m.phase.stopping() {
+		m.fail(e.Cause, rankOf(e.Cause), -1, []int{u.region})
+	} else if e.Phase == TaskCanceled && !(m.phase.stopping() && m.scope[u.region]) {
 		m.fail(errs.New(errs.CodeCanceled, errs.ClassCanceled, "task "+e.Task.String(),
-			"it was cancelled by worker %s, not by the job's master", e.Worker), rankConsequence, -1)
+			"it was cancelled by worker %s, not by the job's master", e.Worker), rankConsequence, -1, []int{u.region})
 	}
 }
 
@@ -355,29 +390,13 @@ func (m *Machine) lose(i int, cause *errs.Error, explained bool) {
 		m.note("%v; every task had finished", cause)
 		return
 	}
+	concerned := m.concernedBy(i)
 	m.endTasksOf(i, TaskFailed)
 	r := rankRoot
 	if !explained {
 		r = rankUnexplained
 	}
-	m.fail(cause, r, i)
-}
-
-func (m *Machine) endTasksOf(i int, p TaskPhase) {
-	for _, t := range m.workers[i].tasks {
-		if !m.tasks[t].Ended() {
-			m.setTask(int(t), i, p)
-		}
-	}
-}
-
-// setTask moves task t, which has not ended and is on worker w.
-func (m *Machine) setTask(t, w int, p TaskPhase) {
-	m.tasks[t] = p
-	if p.Ended() {
-		m.workers[w].running--
-		m.running--
-	}
+	m.fail(cause, r, i, concerned)
 }
 
 // rankOf tells consequences from real failures.
@@ -388,19 +407,21 @@ func rankOf(cause *errs.Error) rank {
 	return rankRoot
 }
 
-// fail lets the job fail with a cause, or takes notice of a better one. suspect is the lost worker, or -1.
-func (m *Machine) fail(cause *errs.Error, r rank, suspect int) {
+// fail lets regions of the job fail with a cause, or takes notice of a better one. suspect is the lost worker, or -1.
+func (m *Machine) fail(cause *errs.Error, r rank, suspect int, regions []int) {
+	outside := m.phase == Restarting && slices.ContainsFunc(regions, func(r int) bool { return !m.scope[r] })
+	grown := outside && m.mends(cause) && m.widen(regions, "the job has failed: "+cause.Error())
 	switch {
+	case outside && !grown: // what goes on has failed, and no restart mends it
 	case m.phase == Canceling:
 		m.note("failure while the job is cancelled: %v", cause)
 		return
-	case m.phase == Restarting && m.restart == restartAsked && m.mends(cause):
+	case m.phase == Restarting && m.restart == restartAsked && m.mends(cause) && !grown:
 		m.note("further failure, while the restart is decided on: %v", cause) // who is lost is replaced with it
 		return
 	case m.phase == Restarting && m.restart != restartStopping:
 		// The cause so far has been dealt with; this is another failure, of what is to run next.
-		m.restart, m.ready = restartStopping, false
-		m.clearDeadlines()
+		m.stopAgain()
 	case m.phase.stopping() && (m.rank != rankConsequence || r <= m.rank):
 		m.note("further failure: %v", cause)
 		return
@@ -411,12 +432,23 @@ func (m *Machine) fail(cause *errs.Error, r rank, suspect int) {
 		if m.mends(cause) {
 			to = Restarting
 		}
+		m.chooseScope(to, regions)
 		m.stop(to, "the job has failed: "+cause.Error())
 		return
 	}
 	m.cause, m.rank, m.suspect = cause, r, suspect
 	if m.phase == Restarting && !m.mends(cause) {
 		m.enter(Failing)
+		m.widen(m.all(), "the job has failed: "+cause.Error())
+	}
+}
+
+// stopAgain goes back from a restart that was asked for, or decided on, to the stopping of tasks.
+func (m *Machine) stopAgain() {
+	m.restart, m.ready = restartStopping, false
+	m.clearDeadlines()
+	if m.scopeRuns() {
+		m.setStop()
 	}
 }
 
@@ -436,39 +468,59 @@ func (m *Machine) stepCancel(e CancelAsked) {
 			m.clearDeadlines()
 		}
 		m.enter(Canceling)
+		m.widen(m.all(), e.Reason)
 		return
 	}
+	m.setScope(true)
 	m.stop(Canceling, e.Reason)
 }
 
-// stop cancels whatever runs.
+// stop cancels whatever runs of the scope.
 func (m *Machine) stop(p Phase, reason string) {
 	m.clearDeadlines()
 	m.enter(p)
 	m.restart = restartStopping
-	for i, w := range m.cfg.Workers {
-		if !m.workers[i].hasTasks() { // they were never sent, or are lost already
-			m.endTasksOf(i, TaskCanceled)
-		} else if m.workers[i].running > 0 {
-			m.do(Cancel{w, reason})
-		}
+	for u := range m.scoped() {
+		m.cancel(u, reason)
 	}
-	if m.running > 0 {
-		m.stopSet = true
-		m.do(SetDeadline{DeadlineStop})
+	if m.scopeRuns() {
+		m.setStop()
 	}
+}
+
+// cancel stops a unit. Tasks that were never sent, or are lost already, end at once.
+func (m *Machine) cancel(u *unit, reason string) {
+	if !m.hasTasks(u) {
+		m.endUnit(u, TaskCanceled)
+	} else if u.running > 0 {
+		m.do(Cancel{m.cfg.Workers[u.worker], u.region, reason})
+	}
+}
+
+func (m *Machine) setStop() {
+	m.stopSet = true
+	m.do(SetDeadline{DeadlineStop})
 }
 
 // stepDecided goes on with a restart, or ends the job.
 func (m *Machine) stepDecided(e Decided) {
-	if m.phase != Restarting || m.restart != restartAsked {
+	if m.phase != Restarting || !m.owed {
 		m.note("%s in phase %s", describe(e), m.phase)
 		return
 	}
+	m.owed = false
 	if !e.Restart {
-		m.cause = e.Cause
-		m.end(Failed)
+		m.cause, m.rank = e.Cause, rankRoot
+		if m.running == 0 {
+			m.end(Failed)
+			return
+		}
+		m.enter(Failing) // other regions go on, or regions were taken in since the question
+		m.widen(m.all(), "the job has failed: "+e.Cause.Error())
 		return
+	}
+	if m.restart != restartAsked {
+		return // there has been another failure since, which is asked about as soon as tasks have stopped
 	}
 	m.restart, m.ready = restartDecided, false
 	for i, w := range m.cfg.Workers {
@@ -494,16 +546,21 @@ func (m *Machine) stepReady() {
 	}
 }
 
-// redeploy begins the next generation.
+// redeploy begins the next generation of the scope.
 func (m *Machine) redeploy() {
-	m.attempt++
-	m.deployed, m.running = 0, len(m.tasks)
+	m.sent = false
 	m.cause, m.rank, m.patience, m.explain = nil, rankNone, true, false
-	for i := range m.tasks {
-		m.tasks[i] = TaskCreated
+	for r, in := range m.scope {
+		if in {
+			m.attempts[r]++
+		}
 	}
-	for i := range m.workers {
-		m.workers[i].phase, m.workers[i].running = workerJoined, len(m.workers[i].tasks)
+	for u := range m.scoped() {
+		m.running += len(u.tasks) - u.running
+		u.phase, u.running = unitWaits, len(u.tasks)
+		for _, t := range u.tasks {
+			m.tasks[t] = TaskCreated
+		}
 	}
 	joining := m.joinSet
 	m.enter(Deploying)
@@ -524,7 +581,7 @@ func (m *Machine) stepSidesTaken() {
 func (m *Machine) stepDeadline(k Deadline) {
 	switch {
 	case k == DeadlineJoin && m.joinSet:
-		m.fail(m.joinFailure(), rankRoot, -1)
+		m.fail(m.joinFailure(), rankRoot, -1, m.scopeList())
 	case k == DeadlineStop && m.phase.stopping():
 		m.stopSet = false
 		m.abandon()
@@ -544,10 +601,9 @@ func (m *Machine) stepDeadline(k Deadline) {
 func (m *Machine) joinFailure() *errs.Error {
 	var absent, slow []string
 	for i, w := range m.cfg.Workers {
-		switch m.workers[i].phase {
-		case workerAwaited:
+		if m.workers[i].phase == workerAwaited {
 			absent = append(absent, string(w))
-		case workerSent:
+		} else if slices.ContainsFunc(m.workers[i].units, func(u int32) bool { return m.units[u].phase == unitSent }) {
 			slow = append(slow, string(w))
 		}
 	}
@@ -564,15 +620,25 @@ func (m *Machine) joinFailure() *errs.Error {
 
 // abandon gives up workers whose tasks do not stop.
 func (m *Machine) abandon() {
+	var concerned []int
 	for i, w := range m.cfg.Workers {
-		if m.workers[i].running == 0 {
-			continue
-		}
-		for _, t := range m.workers[i].tasks {
-			if !m.tasks[t].Ended() {
-				m.abandoned = append(m.abandoned, m.cfg.Tasks[t].Task)
+		stuck := false
+		for _, at := range m.workers[i].units {
+			u := &m.units[at]
+			if !m.scope[u.region] || u.running == 0 {
+				continue
+			}
+			stuck = true
+			for _, t := range u.tasks {
+				if !m.tasks[t].Ended() {
+					m.abandoned = append(m.abandoned, m.cfg.Tasks[t].Task)
+				}
 			}
 		}
+		if !stuck {
+			continue
+		}
+		concerned = append(concerned, m.concernedBy(i)...)
 		m.endTasksOf(i, TaskFailed)
 		m.joined--
 		m.workers[i].phase, m.workers[i].explained, m.workers[i].exitOwed = workerGone, true, m.cfg.Exits
@@ -580,39 +646,41 @@ func (m *Machine) abandon() {
 	}
 	if m.phase == Restarting && !m.cfg.Exits { // what cannot be killed may still write
 		m.enter(Failing)
+		concerned = m.all()
 	}
+	m.widen(concerned, "their worker is killed, because tasks on it did not stop in time")
 }
 
 // settle does what follows from the present state, whatever event led to it.
 func (m *Machine) settle() {
-	if m.running > 0 {
-		return
-	}
-	switch m.phase {
-	case Running:
+	switch {
+	case m.phase == Restarting:
+		if !m.scopeRuns() {
+			m.settleRestart()
+		}
+	case m.running > 0:
+	case m.phase == Running:
 		m.enter(Finishing)
 		m.do(DrainSides{})
-	case Canceling:
+	case m.phase == Canceling:
 		m.end(Canceled)
-	case Failing:
+	case m.phase == Failing:
 		if m.explained() {
 			m.end(Failed)
 		}
-	case Restarting:
-		m.settleRestart()
 	}
 }
 
 func (m *Machine) settleRestart() {
 	switch m.restart {
 	case restartStopping:
-		if m.explained() {
+		if !m.owed && m.explained() {
 			m.clearDeadlines()
 			if m.explain {
 				m.explain = false
 				m.do(ClearDeadline{DeadlineExplain})
 			}
-			m.restart, m.abandoned = restartAsked, nil
+			m.restart, m.abandoned, m.owed = restartAsked, nil, true
 			m.do(AskRestart{m.cause})
 		}
 	case restartDecided:

@@ -84,11 +84,15 @@ type (
 		Worker ids.WorkerID
 		Cause  *errs.Error
 	}
-	// Deployed says that all tasks of a worker are ready.
-	Deployed struct{ Worker ids.WorkerID }
-	// DeployFailed says that a worker runs none of its tasks.
+	// Deployed says that all tasks that a worker has of a region are ready.
+	Deployed struct {
+		Worker ids.WorkerID
+		Region int
+	}
+	// DeployFailed says that a worker runs none of its tasks of a region.
 	DeployFailed struct {
 		Worker ids.WorkerID
+		Region int
 		Cause  *errs.Error
 	}
 	// TaskMoved says that a task has reached a phase. Cause is set for TaskFailed.
@@ -102,6 +106,8 @@ type (
 	MasterFailed struct{ Cause *errs.Error }
 	// CancelAsked says that somebody wants the job to end.
 	CancelAsked struct{ Reason string }
+	// Widen says that regions cannot be restarted without the others, and why: all of them are.
+	Widen struct{ Reason string }
 	// Decided answers AskRestart. Without Restart the job fails with Cause.
 	Decided struct {
 		Restart bool
@@ -125,6 +131,7 @@ func (DeployFailed) event()   {}
 func (TaskMoved) event()      {}
 func (MasterFailed) event()   {}
 func (CancelAsked) event()    {}
+func (Widen) event()          {}
 func (Decided) event()        {}
 func (Ready) event()          {}
 func (SidesTaken) event()     {}
@@ -151,13 +158,20 @@ func (d Deadline) String() string { return deadlineNames[d] }
 type Command interface{ command() }
 
 type (
-	// Deploy sends a worker its tasks.
-	Deploy struct{ Worker ids.WorkerID }
-	// Start lets the tasks of a worker run.
-	Start struct{ Worker ids.WorkerID }
-	// Cancel stops the tasks of a worker.
+	// Deploy sends a worker its tasks of a region.
+	Deploy struct {
+		Worker ids.WorkerID
+		Region int
+	}
+	// Start lets the tasks of a region on a worker run.
+	Start struct {
+		Worker ids.WorkerID
+		Region int
+	}
+	// Cancel stops the tasks of a region on a worker.
 	Cancel struct {
 		Worker ids.WorkerID
+		Region int
 		Reason string
 	}
 	// Shutdown ends a worker; with a Cause it has been refused.
@@ -170,7 +184,9 @@ type (
 		Worker ids.WorkerID
 		Reason string
 	}
-	// AskRestart asks whether the job is restarted after a failure; all its tasks have ended. The answer is Decided, and after
+	// Widened says that these regions go with those that are stopped already: the scope has grown.
+	Widened struct{ Regions []int }
+	// AskRestart asks whether the scope is restarted after a failure; all its tasks have ended. The answer is Decided, and after
 	// that, if the job is restarted, Ready.
 	AskRestart struct{ Cause *errs.Error }
 	// Replace asks for another worker of the name: the former is gone for good.
@@ -198,6 +214,7 @@ func (Start) command()         {}
 func (Cancel) command()        {}
 func (Shutdown) command()      {}
 func (Kill) command()          {}
+func (Widened) command()       {}
 func (AskRestart) command()    {}
 func (Replace) command()       {}
 func (DrainSides) command()    {}

@@ -13,8 +13,9 @@ import (
 
 // TestTranscripts plays the scenarios of testdata, one a file. Directives:
 //
-//	new [exits] [restart] [prepare]
-//	                  two workers w1, w2 and the tasks v0/0, v1/0 on w1, v0/1, v1/1 on w2
+//	new [exits] [restart] [prepare] [pipelines | lanes]
+//	                  two workers w1, w2 and the tasks v0/0, v1/0 on w1, v0/1, v1/1 on w2; with pipelines each vertex is a
+//	                  region, with lanes each subtask
 //	run               one event a line, see parseEvent; prints each event and the commands that follow
 //	phases            prints the phases of the job and its tasks
 func TestTranscripts(t *testing.T) {
@@ -25,6 +26,13 @@ func TestTranscripts(t *testing.T) {
 			case "new":
 				cfg := twoByTwo(d.HasArg("exits"))
 				cfg.Restart, cfg.Prepare = d.HasArg("restart"), d.HasArg("prepare")
+				for i, p := range cfg.Tasks {
+					if d.HasArg("pipelines") {
+						cfg.Tasks[i].Region = int(p.Task.Vertex)
+					} else if d.HasArg("lanes") {
+						cfg.Tasks[i].Region = int(p.Task.Subtask)
+					}
+				}
 				m = New(cfg)
 				return "ok\n"
 			case "run":
@@ -59,7 +67,7 @@ func twoByTwo(exits bool) Config {
 	cfg := Config{Workers: []ids.WorkerID{"w1", "w2"}, Fingerprint: "f1", Version: "v1", Exits: exits}
 	for v := range 2 {
 		for s, w := range cfg.Workers {
-			cfg.Tasks = append(cfg.Tasks, PlacedTask{ids.TaskID{Vertex: ids.VertexID(v), Subtask: int32(s)}, w})
+			cfg.Tasks = append(cfg.Tasks, PlacedTask{Task: ids.TaskID{Vertex: ids.VertexID(v), Subtask: int32(s)}, Worker: w})
 		}
 	}
 	return cfg
@@ -67,8 +75,8 @@ func twoByTwo(exits bool) Config {
 
 // parseEvent reads:
 //
-//	begin | cancel | sides-taken | ready | restart | no-restart CODE
-//	join W [fingerprint] | lost W | exit W | deployed W | deploy-failed W CODE
+//	begin | cancel | widen | sides-taken | ready | restart | no-restart CODE
+//	join W [fingerprint] | lost W | exit W | deployed W[/REGION] | deploy-failed W[/REGION] CODE
 //	task V/S[#A] PHASE [CODE]      reported by the worker that runs it
 //	task V/S@W PHASE [CODE]        reported by W
 //	master-failed CODE | deadline KIND
@@ -107,10 +115,14 @@ func parseEvent(m *Machine, line string) (Event, error) {
 		return WorkerLost{worker, errs.New(errs.CodeWorkerLost, errs.ClassFailTask, f[1], "connection broke")}, nil
 	case "exit":
 		return WorkerExited{worker, errs.New(errs.CodeWorkerLost, errs.ClassFailTask, f[1], "killed by signal 9")}, nil
+	case "widen":
+		return Widen{"asked"}, nil
 	case "deployed":
-		return Deployed{worker}, nil
+		worker, region, err := parseUnit(f[1])
+		return Deployed{worker, region}, err
 	case "deploy-failed":
-		return DeployFailed{worker, failure(f[2])}, nil
+		worker, region, err := parseUnit(f[1])
+		return DeployFailed{worker, region, failure(f[2])}, err
 	case "master-failed":
 		return MasterFailed{failure(f[1])}, nil
 	case "deadline":
@@ -123,6 +135,15 @@ func parseEvent(m *Machine, line string) (Event, error) {
 		return parseTask(m, f, failure)
 	}
 	return nil, fmt.Errorf("no such event")
+}
+
+// parseUnit reads W or W/REGION.
+func parseUnit(s string) (w ids.WorkerID, region int, err error) {
+	name, r, ok := strings.Cut(s, "/")
+	if ok {
+		_, err = fmt.Sscan(r, &region)
+	}
+	return ids.WorkerID(name), region, err
 }
 
 func parseTask(m *Machine, f []string, failure func(string) *errs.Error) (Event, error) {

@@ -95,6 +95,18 @@ func (a *aligner) end(vertex, subtask int32) {
 	}
 }
 
+// restart forgets a task that runs again. The limit is told again when all are known: the task has not heard of it.
+func (a *aligner) restart(t ids.TaskID) {
+	for _, g := range a.groups {
+		for _, src := range g.sources {
+			if src.key.vertex == int32(t.Vertex) && int(t.Subtask) < len(src.tasks) {
+				src.tasks[t.Subtask] = alignTask{watermark: math.MinInt64}
+				g.changed, g.told = true, false
+			}
+		}
+	}
+}
+
 // slow is how the slowest task of a group stands to the others.
 type slow struct {
 	least, next int64 // the lowest watermark, and the lowest of the other tasks'

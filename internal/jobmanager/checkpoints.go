@@ -282,6 +282,7 @@ func (c *checkpoints) snapshotted(u *underWay, key sourceKey, state []byte, err 
 		c.refuse(u, errs.Wrap(err, errs.CodeSource, errs.ClassFailTask, c.m.job.operatorName(key), "the state of its enumerator cannot be taken"))
 		return
 	}
+	c.m.splits[key].log.mark(u.Epoch)
 	u.Sources = append(u.Sources, EnumeratorState{Vertex: ids.VertexID(key.vertex), Op: key.op, State: state})
 	c.openIfReady(u)
 }
@@ -325,9 +326,10 @@ func (c *checkpoints) send(u *underWay, cmd checkpoint.Trigger) {
 	if u.Target == "" {
 		return
 	}
-	for w := range c.m.workers {
-		if !told[w] {
-			c.m.send(w, body(nil))
+	for _, t := range c.m.job.tasks() {
+		if u := (unit{t.Worker, t.Region}); !told[u] {
+			told[u] = true
+			c.m.send(u, body(nil))
 		}
 	}
 }
@@ -410,6 +412,11 @@ func (c *checkpoints) completed(cmd checkpoint.Completed) {
 	if u == nil {
 		return
 	}
+	if cmd.Purpose != event.PurposeSavepoint { // no job is restarted from its savepoints
+		for _, d := range c.m.splits {
+			d.log.complete(cmd.Epoch)
+		}
+	}
 	now := c.m.cfg.Clock.Now()
 	u.sums.Epoch, u.sums.Duration, u.sums.At = cmd.Epoch, now.Sub(u.began), now
 	c.m.figures.checkpoint(func(f *CheckpointFigures) {
@@ -460,16 +467,17 @@ func (c *checkpoints) end(epoch ids.Epoch) *underWay {
 
 // load reads what the tasks start from.
 func (c *checkpoints) load(p checkpoint.RestorePoint) {
-	ctx, generation, was, damaged := c.m.life, c.m.nextGeneration(), c.m.dispensers(), c.m.damaged()
+	ctx, generation, alive, reset := c.m.life, c.m.nextGeneration(), c.m.goingOn(), c.m.resetting()
+	damaged := c.m.damaged()
 	c.m.restores++
 	turn := c.m.restores
 	if planted.Is(planted.StaleRestore) {
 		p = checkpoint.RestorePoint{}
 	}
 	c.io.add(func() func() {
-		r, err := c.log.Restore(ctx, p.Epoch, generation, damaged)
+		r, err := c.log.Restore(ctx, p.Epoch, generation, alive, damaged)
 		if err == nil {
-			err = c.m.resetEnumerators(ctx, was, r.Sources)
+			err = c.m.resetEnumerators(ctx, reset, r.Sources)
 		}
 		return func() {
 			if turn != c.m.restores {
@@ -498,27 +506,31 @@ func (c *checkpoints) started() {
 		return
 	}
 	c.running = true
-	tasks := c.m.liveTasks()
-	c.step(checkpoint.Running{Tasks: tasks})
-	if e := c.m.from.Epoch; e > 0 { // sinks commit again what they may not have committed
-		all := make([]ids.TaskID, len(tasks))
-		for i, t := range tasks {
-			all[i] = t.ID
-		}
-		c.m.sendTasks(all, func(tasks []ids.TaskID) rpc.Body {
+	c.step(checkpoint.Running{Tasks: c.m.liveTasks()})
+	if e := c.m.from.Epoch; e > 0 { // the sinks among what was restored commit again what they may not have committed
+		c.m.sendTasks(c.m.scopeTasks(), func(tasks []ids.TaskID) rpc.Body {
 			return &rpc.CheckpointComplete{Epoch: e, Stop: c.wasStopped == e, Tasks: tasks}
 		})
 	}
 }
 
-// restarting says that the tasks stop, and will run again.
+// restarting says that the tasks of the scope stop, and will run again. It comes again when the scope has grown.
 func (c *checkpoints) restarting() {
-	if c.coord == nil || !c.running {
+	if c.coord == nil {
 		return
 	}
-	c.running, c.point = false, nil
-	c.step(checkpoint.Restarting{})
+	e := checkpoint.Restarting{}
+	if !c.m.machine.Whole() {
+		e.Tasks = c.m.scopeTasks()
+	}
+	if c.running {
+		c.running, c.point = false, nil
+	}
+	c.step(e)
 }
+
+// stopping reports whether tasks end, or may end, by a stop.
+func (c *checkpoints) stopping() bool { return c.coord != nil && c.coord.Stopping() }
 
 // finish waits for what is being written, and leaves the store in order. Nothing of the job runs any more.
 func (c *checkpoints) finish(phase string) {

@@ -98,8 +98,12 @@ func (s *shelf) Discard(_ context.Context, c jobmanager.Collected) error {
 	return s.call("discard", c.Epoch)
 }
 func (s *shelf) Forget(_ context.Context, epoch ids.Epoch) error { return s.call("forget", epoch) }
-func (s *shelf) Restore(_ context.Context, epoch ids.Epoch, g ids.Generation, _ map[ids.Epoch]error) (jobmanager.Restored, error) {
-	err := s.call("restore", epoch, g)
+func (s *shelf) Restore(_ context.Context, epoch ids.Epoch, g ids.Generation, alive []ids.Generation, _ map[ids.Epoch]error) (jobmanager.Restored, error) {
+	args := []any{epoch, g}
+	if alive != nil {
+		args = append(args, alive)
+	}
+	err := s.call("restore", args...)
 	if epoch == 0 {
 		return s.restored, err
 	}

@@ -2,11 +2,11 @@ package jobmanager
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/weir-stream/weir/internal/ids"
-	"github.com/weir-stream/weir/internal/jobfsm"
 	"github.com/weir-stream/weir/internal/rpc"
 	"github.com/weir-stream/weir/internal/xsync"
 )
@@ -90,15 +90,23 @@ func (f *figures) restart(now time.Time) (n int64) {
 	return n
 }
 
-// begin forgets the figures of the former generation.
-func (f *figures) begin(attempt int32, tasks []jobfsm.PlacedTask) {
+// begin forgets the figures of former attempts of tasks.
+func (f *figures) begin(tasks []ids.TaskID) {
+	again := make(map[ids.TaskID]bool, len(tasks))
+	for _, t := range tasks {
+		t.Attempt = 0
+		again[t] = true
+	}
+	former := func(t ids.TaskID) bool {
+		t.Attempt = 0
+		return again[t]
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	clear(f.mu.ops)
-	clear(f.mu.tasks)
+	maps.DeleteFunc(f.mu.ops, func(op rpc.OpRef, _ rpc.OpMetrics) bool { return former(op.Task) })
+	maps.DeleteFunc(f.mu.tasks, func(t ids.TaskID, _ string) bool { return former(t) })
 	for _, t := range tasks {
-		t.Task.Attempt = attempt
-		f.mu.tasks[t.Task] = "created"
+		f.mu.tasks[t] = "created"
 	}
 }
 

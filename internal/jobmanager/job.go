@@ -28,6 +28,9 @@ type Job struct {
 	Workers []ids.WorkerID
 	// Placement[v][s] is the index in Workers of the worker that runs subtask s of vertex v.
 	Placement [][]int32
+	// Regions[v][s] is the failover region of subtask s of vertex v, counted from 0: no row goes from one region to another, and a
+	// failure restarts only those that it concerns. nil: all tasks are one region.
+	Regions [][]int32
 	// VertexNames are for messages to people ("flights -> filter"); may be shorter than Placement.
 	VertexNames []string
 	// Options are sent to the workers, sorted by key.
@@ -46,6 +49,9 @@ func (j *Job) tasks() []jobfsm.PlacedTask {
 	for v, workers := range j.Placement {
 		for s, w := range workers {
 			out = append(out, jobfsm.PlacedTask{Task: ids.TaskID{Vertex: ids.VertexID(v), Subtask: int32(s)}, Worker: j.Workers[w]})
+			if j.Regions != nil {
+				out[len(out)-1].Region = int(j.Regions[v][s])
+			}
 		}
 	}
 	return out
@@ -88,9 +94,9 @@ type Enumerators interface {
 	Next(ctx context.Context, vertex ids.VertexID, op int32, subtask int) (s rpc.Split, ok, done bool, wait time.Duration, err error)
 	// Snapshot returns the state of the enumerator of a source. It is called as Next is.
 	Snapshot(ctx context.Context, vertex ids.VertexID, op int32) ([]byte, error)
-	// Reset makes the sources begin again: those that are listed from the state, which Snapshot has returned, the others anew.
-	// No other call is under way.
-	Reset(ctx context.Context, states []EnumeratorState) error
+	// Reset makes sources begin again: those with a state, which Snapshot has returned, from that, the others anew. No other call
+	// for them is under way.
+	Reset(ctx context.Context, sources []Source, states []EnumeratorState) error
 }
 
 // SideSink takes the rows that operators send to the client.

@@ -43,24 +43,23 @@ type Master struct {
 	background, foreign sync.WaitGroup
 
 	// All that follows belongs to the goroutine of Run.
-	machine     *jobfsm.Machine
-	align       *aligner
-	splits      map[sourceKey]*dispenser
-	sides       sides
-	peers       map[*peer]bool
-	workers     map[ids.WorkerID]*peer
-	expected    map[ids.WorkerID]bool // true once it has joined
-	addrs       map[ids.WorkerID]string
-	deadlines   map[jobfsm.Deadline]clock.Timer
-	sideLife    context.Context // of sides: ends as soon as the job fails or is cancelled
-	stopAll     context.CancelFunc
-	serving     context.Context // of splits: ends as soon as the tasks stop
-	stopServing context.CancelFunc
-	began       time.Time
-	steps       []jobfsm.Event // that wait for the one that is being handled
-	stepping    bool
-	ckpt        *checkpoints // nil if none are taken
+	machine   *jobfsm.Machine
+	align     *aligner
+	splits    map[sourceKey]*dispenser
+	sides     sides
+	peers     map[*peer]bool
+	workers   map[ids.WorkerID]*peer
+	expected  map[ids.WorkerID]bool // true once it has joined
+	addrs     map[ids.WorkerID]string
+	deadlines map[jobfsm.Deadline]clock.Timer
+	sideLife  context.Context // of sides: ends as soon as the job fails or is cancelled
+	stopAll   context.CancelFunc
+	began     time.Time
+	steps     []jobfsm.Event // that wait for the one that is being handled
+	stepping  bool
+	ckpt      *checkpoints // nil if none are taken
 	restarts
+	regions  regions
 	deployed bool // a generation has been
 	draining bool
 	phase    jobfsm.Phase // the last that was told
@@ -84,10 +83,12 @@ func New(job Job, cfg Config) *Master {
 	}
 	m.repeats.Where, m.stalls = m.whereRead, cfg.Stalls
 	m.stalls.Where = m.whereRead
+	m.regions = newRegions(&job)
 	m.life, m.kill = context.WithCancel(context.Background())
 	if cfg.Checkpoints != nil {
 		m.ckpt = newCheckpoints(m)
 	}
+	m.restarts.io.post, m.restarts.io.run = m.post, m.background.Go
 	return m
 }
 
@@ -171,7 +172,6 @@ func (m *Master) post(f func()) bool {
 func (m *Master) Run(ctx context.Context) (Result, error) {
 	m.began = m.cfg.Clock.Now()
 	m.sideLife, m.stopAll = context.WithCancel(m.life)
-	m.serving, m.stopServing = context.WithCancel(m.sideLife)
 	defer m.stopAll()
 	m.tellBegin()
 	m.step(jobfsm.Begin{})
@@ -243,11 +243,11 @@ func (m *Master) handleMore() {
 
 // announce sends a limit to every worker that runs the source.
 func (m *Master) announce(l *rpc.AlignTo) {
-	told := make(map[int32]bool, len(m.workers))
-	for _, w := range m.job.Placement[l.Vertex] {
-		if !told[w] {
-			told[w] = true
-			m.send(m.job.Workers[w], l)
+	told := make(map[unit]bool, len(m.workers))
+	for subtask := range m.job.Placement[l.Vertex] {
+		if u := m.job.unitOf(ids.TaskID{Vertex: l.Vertex, Subtask: int32(subtask)}); !told[u] {
+			told[u] = true
+			m.send(u, l)
 		}
 	}
 }
@@ -274,13 +274,17 @@ func (m *Master) fail(cause error) { m.step(jobfsm.MasterFailed{Cause: rpc.Failu
 func (m *Master) execute(c jobfsm.Command) {
 	switch c := c.(type) {
 	case jobfsm.Deploy:
-		m.deploy(c.Worker)
+		m.deploy(unit{c.Worker, c.Region})
 	case jobfsm.Start:
-		m.send(c.Worker, &rpc.Start{})
+		m.send(unit{c.Worker, c.Region}, &rpc.Start{})
 	case jobfsm.Cancel:
-		m.send(c.Worker, &rpc.Cancel{Reason: c.Reason})
+		m.send(unit{c.Worker, c.Region}, &rpc.Cancel{Reason: c.Reason})
 	case jobfsm.Shutdown:
-		m.send(c.Worker, &rpc.Shutdown{Failure: c.Cause})
+		if p := m.workers[c.Worker]; p != nil {
+			m.put(p, m.job.Generation, &rpc.Shutdown{Failure: c.Cause})
+		}
+	case jobfsm.Widened:
+		m.widened()
 	case jobfsm.Kill:
 		if m.cfg.Kill != nil {
 			m.cfg.Kill(c.Worker, c.Reason)
@@ -314,15 +318,12 @@ func (m *Master) enter(p jobfsm.Phase) {
 	m.phase = p
 	switch p {
 	case jobfsm.Deploying:
-		if m.machine.Attempt() > 0 {
+		if m.deployed {
 			m.beginGeneration()
 		}
 	case jobfsm.Restarting:
 		m.tellDeployEnd(errs.New(errs.CodeCanceled, errs.ClassCanceled, "", "the job is restarted"))
-		m.stopServing()
-		if m.ckpt != nil {
-			m.ckpt.restarting()
-		}
+		m.fallen()
 	case jobfsm.Failing, jobfsm.Canceling:
 		m.stopAll()
 		m.stopDelay()
@@ -335,19 +336,22 @@ func (m *Master) enter(p jobfsm.Phase) {
 	}
 }
 
-func (m *Master) deploy(w ids.WorkerID) {
+func (m *Master) deploy(u unit) {
 	if !m.deployed {
 		m.beginGeneration()
 	}
 	m.tellDeployBegin()
-	d := &rpc.Deploy{Placement: m.job.Placement, Attempt: m.machine.Attempt(), Options: m.job.Options, Secret: m.job.Secret, Restore: m.from.Tasks}
+	d := &rpc.Deploy{Placement: m.job.Placement, Attempt: m.machine.Attempt(u.region), Options: m.job.Options, Secret: m.job.Secret, Restore: m.from.Tasks}
+	if len(m.regions.generation) > 1 {
+		d.Region = m.regions.tasks[u.region]
+	}
 	for i, id := range m.job.Workers {
 		d.Workers = append(d.Workers, rpc.WorkerAddr{Worker: id, DataAddr: m.addrs[id]})
-		if id == w {
+		if id == u.worker {
 			d.Self = int32(i)
 		}
 	}
-	m.send(w, d)
+	m.send(u, d)
 }
 
 func (m *Master) setDeadline(k jobfsm.Deadline) {
@@ -386,7 +390,7 @@ func (m *Master) farewell() {
 	}
 	for p := range m.peers {
 		if p.worker == "" {
-			m.put(p, &rpc.Shutdown{})
+			m.put(p, m.job.Generation, &rpc.Shutdown{})
 		}
 	}
 	patience := m.cfg.Clock.NewTimer(m.cfg.ExitTimeout)

@@ -261,7 +261,7 @@ func (n *numbered) Snapshot(context.Context, ids.VertexID, int32) ([]byte, error
 }
 
 // Reset implements jobmanager.Enumerators.
-func (n *numbered) Reset(_ context.Context, states []jobmanager.EnumeratorState) (err error) {
+func (n *numbered) Reset(_ context.Context, _ []jobmanager.Source, states []jobmanager.EnumeratorState) (err error) {
 	n.next, n.paused = 0, 0
 	for _, s := range states {
 		n.next, err = strconv.Atoi(string(s.State))

@@ -53,7 +53,7 @@ func (m *Master) attach(conn rpc.Conn) {
 	p := &peer{conn: conn, outbox: rpc.NewOutbox(conn, 0)}
 	m.peers[p] = true
 	if m.end != nil {
-		m.put(p, &rpc.Shutdown{})
+		m.put(p, m.job.Generation, &rpc.Shutdown{})
 	}
 	m.background.Go(func() {
 		// If the connection has ended, Recv says so after all that the worker still had to say.
@@ -76,15 +76,8 @@ func (m *Master) attach(conn rpc.Conn) {
 }
 
 // put queues a message for a connection. An error of the connection shows up as its end.
-func (m *Master) put(p *peer, b rpc.Body) {
-	_ = p.outbox.Put(rpc.Message{Job: m.job.ID, Generation: m.job.Generation, Term: m.job.Term, Body: b})
-}
-
-// send queues a message for a worker, if it is there.
-func (m *Master) send(w ids.WorkerID, b rpc.Body) {
-	if p := m.workers[w]; p != nil {
-		m.put(p, b)
-	}
+func (m *Master) put(p *peer, g ids.Generation, b rpc.Body) {
+	_ = p.outbox.Put(rpc.Message{Job: m.job.ID, Generation: g, Term: m.job.Term, Body: b})
 }
 
 // onDisconnect is the end of a connection, in order or not. It comes up to twice.
@@ -160,7 +153,7 @@ func (m *Master) onHello(p *peer, h *rpc.Hello) {
 	refuse := func(code errs.Code, format string, args ...any) {
 		cause := errs.New(code, errs.ClassFailJob, "worker "+string(h.Worker), format, args...)
 		m.cfg.Log.Warn("refused a worker", "err", cause)
-		m.put(p, &rpc.Shutdown{Failure: cause})
+		m.put(p, m.job.Generation, &rpc.Shutdown{Failure: cause})
 	}
 	proved := p.conn.Peer()
 	_, wanted := m.expected[h.Worker]
@@ -199,20 +192,21 @@ func (m *Master) onMessage(p *peer, msg rpc.Message) {
 	case *rpc.Heartbeat:
 		return
 	}
-	if p.worker == "" || msg.Job != m.job.ID || msg.Generation != m.job.Generation {
+	region, present := m.regions.of[msg.Generation]
+	if p.worker == "" || msg.Job != m.job.ID || !present {
 		m.cfg.Log.Debug("dropped a message of another deployment", "worker", p.worker, "generation", msg.Generation, "type", fmt.Sprintf("%T", msg.Body))
 		return
 	}
-	m.onReport(p, msg.Body)
+	m.onReport(p, region, msg.Body)
 }
 
-// onReport handles what an admitted worker reports on the present deployment.
-func (m *Master) onReport(p *peer, body rpc.Body) {
+// onReport handles what an admitted worker reports on the present deployment of a region.
+func (m *Master) onReport(p *peer, region int, body rpc.Body) {
 	switch b := body.(type) {
 	case *rpc.Deployed:
-		m.step(jobfsm.Deployed{Worker: p.worker})
+		m.step(jobfsm.Deployed{Worker: p.worker, Region: region})
 	case *rpc.DeployFailed:
-		m.step(jobfsm.DeployFailed{Worker: p.worker, Cause: failureOr(b.Failure, p)})
+		m.step(jobfsm.DeployFailed{Worker: p.worker, Region: region, Cause: failureOr(b.Failure, p)})
 	case *rpc.TaskPhase:
 		m.onTaskPhase(p, b)
 	case *rpc.Metrics:

@@ -1,7 +1,6 @@
 package jobmanager
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/weir-stream/weir/internal/ids"
 	"github.com/weir-stream/weir/internal/jobfsm"
 	"github.com/weir-stream/weir/internal/restart"
-	"github.com/weir-stream/weir/internal/rpc"
 )
 
 // restarts is what the master knows of the generation that is to come. It belongs to the goroutine of Run.
@@ -27,6 +25,7 @@ type restarts struct {
 	late     bool // it is asked for when the delay has passed, because the last asking has failed
 	restores int  // counts the askings for it; the last one counts
 	failures []taskFailure
+	io       ioQueue // resets of enumerators, if no checkpoints are taken
 	broken   map[ids.Epoch]*damage
 }
 
@@ -89,11 +88,11 @@ func (m *Master) askRestart(cause *errs.Error) {
 		m.step(jobfsm.Decided{Cause: e})
 		return
 	}
-	if e := m.repeats.Failed(cause, m.from.Epoch); e != nil {
+	if e := m.repeats.Failed(cause, m.begun(cause)); e != nil {
 		m.step(jobfsm.Decided{Cause: e})
 		return
 	}
-	if e := m.stalls.Failed(cause, m.from.Epoch, m.figures.lastComplete(), m.cfg.Clock.Since(m.began)); e != nil {
+	if e := m.stalls.Failed(cause, m.begun(cause), m.figures.lastComplete(), m.cfg.Clock.Since(m.began)); e != nil {
 		m.step(jobfsm.Decided{Cause: e})
 		return
 	}
@@ -108,7 +107,7 @@ func (m *Master) askRestart(cause *errs.Error) {
 		return
 	}
 	n := m.figures.restart(m.cfg.Clock.Now())
-	m.cfg.Events.JobRestart(events.JobRestart{Job: m.job.ID, Number: n, Cause: cause, Delay: delay})
+	m.cfg.Events.JobRestart(events.JobRestart{Job: m.job.ID, Number: n, Cause: cause, Delay: delay, Regions: len(m.machine.Scope()), Of: len(m.regions.generation)})
 	m.setDelay(delay)
 	m.step(jobfsm.Decided{Restart: true})
 	switch {
@@ -159,21 +158,31 @@ func (m *Master) prepare() {
 		m.onRestored(Restored{})
 		return
 	}
-	was, ctx := m.dispensers(), m.life
-	m.background.Go(func() {
-		err := m.resetEnumerators(ctx, was, nil)
-		m.post(func() {
-			if err != nil {
+	reset, ctx := m.resetting(), m.life
+	m.restores++
+	turn := m.restores
+	m.restarts.io.add(func() func() {
+		err := m.resetEnumerators(ctx, reset, nil)
+		return func() {
+			switch {
+			case turn != m.restores: // another has been asked for
+			case err != nil:
 				m.fail(err)
-				return
+			default:
+				m.onRestored(Restored{})
 			}
-			m.onRestored(Restored{})
-		})
+		}
 	})
 }
 
 // onRestored takes what the next generation starts from.
 func (m *Master) onRestored(r Restored) {
+	if d := m.unreached(r.Epoch); d != nil {
+		why := fmt.Sprintf("it is not known which splits %s has handed out since checkpoint %d", d.source.Name, r.Epoch)
+		m.cfg.Log.Info("the whole job is restarted", "why", why)
+		m.step(jobfsm.Widen{Reason: why})
+		return
+	}
 	m.next, m.known, m.wanted = r, true, false
 	m.goOn()
 }
@@ -185,34 +194,34 @@ func (m *Master) goOn() {
 	}
 }
 
-// beginGeneration makes everything new for the generation that is about to be deployed.
+// beginGeneration makes everything new for what is about to be deployed: all of it at first, later the regions that are restarted.
 func (m *Master) beginGeneration() {
-	m.job.Generation = m.nextGeneration()
-	m.deployed = true
 	m.failures = nil
 	m.from, m.known = m.next, false
-	if m.machine.Attempt() == 0 {
-		m.makeDispensers()
-		return
+	for _, r := range m.machine.Scope() {
+		m.job.Generation = m.nextGeneration()
+		m.deployed = true
+		m.regions.begin(r, m.job.Generation, m.from.Epoch)
 	}
-	m.stopServing()
-	m.serving, m.stopServing = context.WithCancel(m.sideLife)
 	m.makeDispensers()
-	m.align = newAligner(&m.job)
-	m.figures.begin(m.machine.Attempt(), m.job.tasks())
+	tasks := m.scopeTasks()
+	for _, t := range tasks {
+		m.align.restart(t)
+	}
+	m.figures.begin(tasks)
 }
 
 // runs says that all tasks of a generation run.
 func (m *Master) runs() {
 	m.figures.runs(m.from.Epoch, m.cfg.Clock.Now())
 	m.assignRestored()
-	m.startSplits(m.serving)
+	m.startSplits()
 	if m.ckpt != nil {
 		m.ckpt.started()
 	}
 }
 
-// liveTasks lists the tasks of the present generation with those that they read from.
+// liveTasks lists the tasks of the present generations with those that they read from.
 func (m *Master) liveTasks() []checkpoint.Task {
 	var out []checkpoint.Task
 	for _, t := range m.job.tasks() {
@@ -220,12 +229,10 @@ func (m *Master) liveTasks() []checkpoint.Task {
 		ct := checkpoint.Task{}
 		if m.job.Upstream != nil {
 			for _, up := range m.job.Upstream(id) {
-				up.Attempt = m.machine.Attempt()
-				ct.Upstream = append(ct.Upstream, up)
+				ct.Upstream = append(ct.Upstream, m.attempt(up))
 			}
 		}
-		id.Attempt = m.machine.Attempt()
-		ct.ID = id
+		ct.ID = m.attempt(id)
 		out = append(out, ct)
 	}
 	return out
@@ -237,21 +244,4 @@ func (j *Job) names(tasks []ids.TaskID) (out []string) {
 		out = append(out, fmt.Sprintf("%s (%d/%d)", j.operatorName(sourceKey{vertex: int32(t.Vertex)}), t.Subtask+1, len(j.Placement[t.Vertex])))
 	}
 	return out
-}
-
-// sendTasks sends each worker a message about those of the tasks that it runs, and returns who was told.
-func (m *Master) sendTasks(tasks []ids.TaskID, body func(tasks []ids.TaskID) rpc.Body) map[ids.WorkerID]bool {
-	by := map[ids.WorkerID][]ids.TaskID{}
-	for _, t := range tasks {
-		w := m.job.Workers[m.job.Placement[t.Vertex][t.Subtask]]
-		by[w] = append(by[w], t)
-	}
-	told := map[ids.WorkerID]bool{}
-	for _, w := range m.job.Workers {
-		if len(by[w]) > 0 {
-			told[w] = true
-			m.send(w, body(by[w]))
-		}
-	}
-	return told
 }

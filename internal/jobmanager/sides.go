@@ -25,8 +25,9 @@ type sides struct {
 }
 
 type sideItem struct {
-	from ids.WorkerID
-	side *rpc.Side
+	from       ids.WorkerID
+	generation ids.Generation
+	side       *rpc.Side
 }
 
 // onSide takes a payload from a worker.
@@ -41,7 +42,7 @@ func (m *Master) onSide(from ids.WorkerID, b *rpc.Side) {
 	}
 	m.sides.seq[b.Source] = b.Seq
 	if m.sides.sink == nil {
-		m.send(from, &rpc.SideAck{Source: b.Source, Seq: b.Seq})
+		m.acknowledge(sideItem{from, m.regions.generation[m.job.region(b.Source.Task)], b})
 		return
 	}
 	key := sourceKey{int32(b.Source.Task.Vertex), b.Source.Op}
@@ -52,7 +53,7 @@ func (m *Master) onSide(from ids.WorkerID, b *rpc.Side) {
 		m.foreign.Go(func() { m.runSide(m.sideLife, queue) })
 	}
 	select {
-	case queue <- sideItem{from, b}:
+	case queue <- sideItem{from, m.regions.generation[m.job.region(b.Source.Task)], b}:
 		m.sides.pending++
 	default:
 		m.fail(errs.New(errs.CodeLimit, errs.ClassBug, "worker "+string(from), "it sends more side rows of %v than it may", b.Source))
@@ -91,5 +92,12 @@ func (m *Master) sideTaken(it sideItem, err error) {
 		m.fail(&e)
 		return
 	}
-	m.send(it.from, &rpc.SideAck{Source: it.side.Source, Seq: it.side.Seq})
+	m.acknowledge(it)
+}
+
+// acknowledge tells a worker that rows were taken.
+func (m *Master) acknowledge(it sideItem) {
+	if p := m.workers[it.from]; p != nil {
+		m.put(p, it.generation, &rpc.SideAck{Source: it.side.Source, Seq: it.side.Seq})
+	}
 }

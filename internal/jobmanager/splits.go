@@ -9,6 +9,7 @@ import (
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/events"
 	"github.com/weir-stream/weir/internal/ids"
+	"github.com/weir-stream/weir/internal/jobfsm"
 	"github.com/weir-stream/weir/internal/planted"
 	"github.com/weir-stream/weir/internal/rpc"
 )
@@ -23,21 +24,35 @@ const waitMin = 10 * time.Millisecond
 // then tells each reader all that is known at the beginning, even if that is nothing.
 type dispenser struct {
 	source   Source
-	readers  int
+	n        int // readers
 	find     Enumerators
 	clock    clock.Clock
 	requests chan int // subtasks; at most one request of each is in it
 	snaps    chan snapshotRequest
-	ended    chan struct{} // closed when run has returned
-	started  bool
+	ended    chan struct{}   // closed when run has returned
+	life     context.Context // of run
+	stop     context.CancelFunc
 	// restored are splits that readers had before, by subtask of now.
 	restored [][]rpc.Split
 	// assign is called from run's goroutine.
 	assign func(subtask int, splits []rpc.Split, noMore bool)
-	// asked and greeted (its first request has come), by subtask, and handed belong to the master's goroutine.
-	asked, greeted []bool
-	handed         []PlacedSplit // the last that were handed out, as they were then
-	given          int           // how many that are in all
+
+	// All that follows belongs to the master's goroutine.
+	started bool
+	readers []reader      // by subtask
+	log     splitLog      // what was handed out besides restored
+	handed  []PlacedSplit // the last that were handed out, as they were then
+	given   int           // how many that are in all
+}
+
+// reader is what the master knows of the reader in one subtask.
+type reader struct {
+	asked   bool // it waits for an answer
+	greeted bool // its first request has come
+	own     bool // it goes on with splits that it had before: these are the answer to its first request
+	dealt   bool // an eager source has dealt out to it, what was restored first
+	over    bool // it was told that there are no more
+	again   bool // it is restarted, and the enumerator is not
 }
 
 // snapshotRequest asks for the state of the enumerator. Nothing is handed out between that and the closing of gate.
@@ -47,7 +62,7 @@ type snapshotRequest struct {
 }
 
 func newDispenser(s Source, readers int, find Enumerators, c clock.Clock) *dispenser {
-	return &dispenser{source: s, readers: readers, find: find, clock: c, requests: make(chan int, readers), asked: make([]bool, readers), greeted: make([]bool, readers),
+	return &dispenser{source: s, n: readers, find: find, clock: c, requests: make(chan int, readers), readers: make([]reader, readers),
 		snaps: make(chan snapshotRequest, snapshotsMax), ended: make(chan struct{}), restored: make([][]rpc.Split, readers)}
 }
 
@@ -57,24 +72,22 @@ const snapshotsMax = 256
 
 func (d *dispenser) eager() bool { return d.source.Eager || d.source.Group != "" }
 
-// request notes that a reader has nothing left. It never blocks. The master's goroutine calls it, and answered as well.
+// request notes that a reader has nothing left. It never blocks. The master's goroutine calls it.
 func (d *dispenser) request(subtask int) {
-	if d.eager() || d.asked[subtask] {
+	r := &d.readers[subtask]
+	if d.eager() || r.asked {
 		return
 	}
 	// A reader asks when it begins, before it knows of the splits that it had: these are the answer. With one more at each
 	// restart its watermark would lag ever farther behind those of others.
-	first := !d.greeted[subtask]
-	d.greeted[subtask] = true
-	if first && len(d.restored[subtask]) > 0 {
+	first := !r.greeted
+	r.greeted = true
+	if first && r.own {
 		return
 	}
-	d.asked[subtask] = true
+	r.asked = true
 	d.requests <- subtask // has room for one of each
 }
-
-// answered notes that the request of a reader has been answered.
-func (d *dispenser) answered(subtask int) { d.asked[subtask] = false }
 
 // snapshot asks for the enumerator's state. It never blocks.
 func (d *dispenser) snapshot(r snapshotRequest) {
@@ -154,14 +167,14 @@ func (d *dispenser) serve(ctx context.Context, waiting []int) (rest []int, wait 
 
 // dealOut hands out all that there is now, round robin from given on.
 func (d *dispenser) dealOut(ctx context.Context, given int, first bool) (now int, done bool, wait time.Duration, err error) {
-	found := make([][]rpc.Split, d.readers)
+	found := make([][]rpc.Split, d.n)
 	if first {
 		for subtask, splits := range d.restored {
 			found[subtask] = slices.Clone(splits)
 		}
 	}
 	for {
-		s, ok, end, again, err := d.next(ctx, given%d.readers)
+		s, ok, end, again, err := d.next(ctx, given%d.n)
 		if err != nil {
 			return given, false, 0, err
 		}
@@ -169,7 +182,7 @@ func (d *dispenser) dealOut(ctx context.Context, given int, first bool) (now int
 			done, wait = end, again
 			break
 		}
-		found[given%d.readers] = append(found[given%d.readers], s)
+		found[given%d.n] = append(found[given%d.n], s)
 		given++
 	}
 	for subtask, splits := range found {
@@ -189,63 +202,130 @@ func (d *dispenser) next(ctx context.Context, subtask int) (rpc.Split, bool, boo
 	return s, ok, done, wait, err
 }
 
-// makeDispensers makes those of the generation that is about to be deployed.
+// makeDispensers makes those of what is about to be deployed. A source that has readers in regions that go on keeps its own.
 func (m *Master) makeDispensers() {
-	clear(m.splits)
 	if m.cfg.Enumerators == nil {
 		return
 	}
 	for _, s := range m.job.Sources {
-		d := newDispenser(s, len(m.job.Placement[s.Vertex]), m.cfg.Enumerators, m.cfg.Clock)
-		for _, r := range m.from.Sources {
-			if r.Vertex == s.Vertex && r.Op == s.Op {
-				d.take(r)
+		key := sourceKey{int32(s.Vertex), s.Op}
+		if d := m.splits[key]; d != nil && !m.whole(s) {
+			for i := range d.readers {
+				if m.inScope(ids.TaskID{Vertex: s.Vertex, Subtask: int32(i)}) {
+					d.readers[i].greeted, d.readers[i].again = false, true
+				}
 			}
+			continue
 		}
-		m.splits[sourceKey{int32(s.Vertex), s.Op}] = d
+		d := newDispenser(s, len(m.job.Placement[s.Vertex]), m.cfg.Enumerators, m.cfg.Clock)
+		d.life, d.stop = context.WithCancel(m.sideLife)
+		d.log.mark(m.from.Epoch)
+		d.restored = m.restoredSplits(d)
+		for i, splits := range d.restored {
+			d.readers[i].own = len(splits) > 0
+		}
+		m.splits[key] = d
 	}
 }
 
-// take places the splits that readers had: with the same reader if there are as many as then, else evenly.
-func (d *dispenser) take(r SourceRestore) {
-	for i, s := range r.Splits {
-		to := i % d.readers
-		if r.Parallelism == d.readers && s.Subtask >= 0 && s.Subtask < d.readers {
-			to = s.Subtask
+// restoredSplits are what the readers of a source had, by subtask of now: with the same reader if there are as many as then,
+// else evenly.
+func (m *Master) restoredSplits(d *dispenser) [][]rpc.Split {
+	out := make([][]rpc.Split, d.n)
+	for _, r := range m.from.Sources {
+		if r.Vertex != d.source.Vertex || r.Op != d.source.Op {
+			continue
 		}
-		d.restored[to] = append(d.restored[to], s.Split)
+		for i, s := range r.Splits {
+			to := i % d.n
+			if r.Parallelism == d.n && s.Subtask >= 0 && s.Subtask < d.n {
+				to = s.Subtask
+			}
+			out[to] = append(out[to], s.Split)
+		}
 	}
+	return out
 }
 
-// assignRestored hands the splits out that readers had before. An eager source is given them with all others.
+// assignRestored hands the splits out that readers had before. An eager source that begins is given them with all others. A
+// reader whose enumerator has gone on is given also what that has given to it, or was about to, since the checkpoint.
 func (m *Master) assignRestored() {
 	for key, d := range m.splits {
-		for subtask, splits := range d.restored {
-			if len(splits) > 0 && !d.eager() {
-				m.assign(d, key, subtask, splits, false)
+		if !d.started {
+			for subtask, splits := range d.restored {
+				if len(splits) > 0 && !d.eager() {
+					m.assign(d, key, subtask, splits, false)
+				}
+			}
+			continue
+		}
+		var restored [][]rpc.Split
+		for subtask := range d.readers {
+			r := &d.readers[subtask]
+			if !r.again {
+				continue
+			}
+			if restored == nil {
+				restored = m.restoredSplits(d)
+			}
+			splits := append(restored[subtask], d.log.since(m.from.Epoch, subtask)...)
+			r.again, r.own = false, len(splits) > 0
+			if r.own || d.eager() {
+				m.assign(d, key, subtask, splits, d.eager() && r.over)
 			}
 		}
 	}
 }
 
-// dispensers are those that run.
-func (m *Master) dispensers() (out []*dispenser) {
+// unreached is a source of which only some readers are restarted, and of which it is not known what they were given since an
+// epoch; nil if there is none.
+func (m *Master) unreached(epoch ids.Epoch) *dispenser {
 	for _, d := range m.splits {
-		if d.started {
-			out = append(out, d)
+		if d.started && !m.whole(d.source) && !d.log.reaches(epoch) && m.concerns(d.source) {
+			return d
+		}
+	}
+	return nil
+}
+
+// concerns reports whether a reader of a source is in the scope.
+func (m *Master) concerns(s Source) bool {
+	for i := range m.job.Placement[s.Vertex] {
+		if m.inScope(ids.TaskID{Vertex: s.Vertex, Subtask: int32(i)}) {
+			return true
+		}
+	}
+	return false
+}
+
+// reset is what begins again: the sources, and their dispensers of before that have to come to their end first.
+type reset struct {
+	sources []Source
+	was     []*dispenser
+}
+
+// resetting is what begins again with the regions that are restarted.
+func (m *Master) resetting() (out reset) {
+	for _, s := range m.job.Sources {
+		if !m.whole(s) {
+			continue
+		}
+		out.sources = append(out.sources, s)
+		if d := m.splits[sourceKey{int32(s.Vertex), s.Op}]; d != nil && d.started {
+			out.was = append(out.was, d)
 		}
 	}
 	return out
 }
 
 // resetEnumerators waits until nothing asks the enumerators any more, and lets them begin again. It blocks.
-func (m *Master) resetEnumerators(ctx context.Context, was []*dispenser, states []SourceRestore) error {
-	if m.cfg.Enumerators == nil {
+func (m *Master) resetEnumerators(ctx context.Context, r reset, states []SourceRestore) error {
+	if m.cfg.Enumerators == nil || len(r.sources) == 0 {
 		return nil
 	}
 	patience := m.cfg.Clock.NewTimer(enumeratorTimeout)
 	defer patience.Stop()
-	for _, d := range was {
+	for _, d := range r.was {
 		select {
 		case <-d.ended:
 		case <-patience.C():
@@ -258,19 +338,23 @@ func (m *Master) resetEnumerators(ctx context.Context, was []*dispenser, states 
 	for _, s := range states {
 		out = append(out, s.EnumeratorState)
 	}
-	return m.cfg.Enumerators.Reset(ctx, out)
+	return m.cfg.Enumerators.Reset(ctx, r.sources, out)
 }
 
 // enumeratorTimeout bounds the wait for an enumerator that works when the job is restarted.
 const enumeratorTimeout = 30 * time.Second
 
-// startSplits starts the dispensers; the tasks have been told to run.
-func (m *Master) startSplits(ctx context.Context) {
+// startSplits starts the dispensers that do not run; the tasks have been told to run.
+func (m *Master) startSplits() {
 	for key, d := range m.splits {
+		if d.started {
+			continue
+		}
+		ctx := d.life
 		d.assign = func(subtask int, splits []rpc.Split, noMore bool) {
 			m.post(func() {
 				if ctx.Err() == nil {
-					m.assign(d, key, subtask, splits, noMore)
+					m.handOut(d, key, subtask, splits, noMore)
 				}
 			})
 		}
@@ -291,13 +375,32 @@ func (m *Master) startSplits(ctx context.Context) {
 	}
 }
 
+// handOut gives a reader what its enumerator has found for it. A reader that does not run gets it when it does.
+func (m *Master) handOut(d *dispenser, key sourceKey, subtask int, splits []rpc.Split, noMore bool) {
+	r := &d.readers[subtask]
+	found := splits
+	if d.eager() && !r.dealt {
+		found = splits[len(d.restored[subtask]):]
+	}
+	r.dealt, r.asked, r.over = true, false, r.over || noMore
+	d.log.add(subtask, found)
+	if !m.stands(ids.TaskID{Vertex: d.source.Vertex, Subtask: int32(subtask)}) {
+		return
+	}
+	m.assign(d, key, subtask, splits, noMore)
+}
+
+// stands reports whether a task was deployed, and was not told to stop since.
+func (m *Master) stands(t ids.TaskID) bool {
+	p := m.machine.Phase()
+	return p != jobfsm.Restarting && p != jobfsm.Deploying || !m.inScope(t)
+}
+
 func (m *Master) assign(d *dispenser, key sourceKey, subtask int, splits []rpc.Split, noMore bool) {
-	d.answered(subtask)
-	w := m.job.Placement[key.vertex][subtask]
-	ref := rpc.OpRef{Task: ids.TaskID{Vertex: ids.VertexID(key.vertex), Subtask: int32(subtask), Attempt: m.machine.Attempt()}, Op: key.op}
+	task := ids.TaskID{Vertex: ids.VertexID(key.vertex), Subtask: int32(subtask)}
 	d.remember(subtask, splits)
 	for _, s := range splits {
 		m.cfg.Events.SplitAssigned(events.SplitAssigned{Job: m.job.ID, Operator: d.source.Name, Subtask: subtask, Split: s.ID})
 	}
-	m.send(m.job.Workers[w], &rpc.SplitAssign{Source: ref, Splits: splits, NoMore: noMore})
+	m.send(m.job.unitOf(task), &rpc.SplitAssign{Source: rpc.OpRef{Task: m.attempt(task), Op: key.op}, Splits: splits, NoMore: noMore})
 }

@@ -5,17 +5,16 @@ import (
 	"testing"
 
 	"github.com/weir-stream/weir/internal/clock"
-	"github.com/weir-stream/weir/internal/rpc"
 )
 
 // The request that a reader begins with is answered by the splits that it had; only one that had none is given another.
 func TestRestoredReadersAskOnceTheyAreDone(t *testing.T) {
 	d := newDispenser(Source{}, 2, nil, clock.Real{})
-	d.take(SourceRestore{Parallelism: 2, Splits: []PlacedSplit{{Subtask: 0, Split: rpc.Split{ID: "old"}}}})
+	d.readers[0].own = true
 	asked := func() (out []int) {
 		for len(d.requests) > 0 {
 			s := <-d.requests
-			d.answered(s)
+			d.readers[s].asked = false
 			out = append(out, s)
 		}
 		return out

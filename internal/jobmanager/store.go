@@ -34,8 +34,9 @@ type Checkpoints interface {
 	Forget(ctx context.Context, epoch ids.Epoch) error
 	// Restore reads what generation goes on from: the manifest of a complete epoch of this job, or with epoch 0 the savepoint
 	// that the job is started from; nothing if there is none. Those that are damaged, as tasks have found when they loaded
-	// them, are passed over for an older one. No task of an earlier generation runs.
-	Restore(ctx context.Context, epoch ids.Epoch, generation ids.Generation, damaged map[ids.Epoch]error) (Restored, error)
+	// them, are passed over for an older one. No task of an earlier generation runs, but of those that are alive: they are of
+	// regions that go on.
+	Restore(ctx context.Context, epoch ids.Epoch, generation ids.Generation, alive []ids.Generation, damaged map[ids.Epoch]error) (Restored, error)
 	// End leaves the store as the job's end, in that phase, asks for. Nothing is called after it.
 	End(ctx context.Context, phase string) error
 }

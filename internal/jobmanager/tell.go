@@ -49,7 +49,7 @@ func (m *Master) tellDeployBegin() {
 		return // another worker of the same
 	}
 	m.deployment = deployment{began: m.cfg.Clock.Now(), open: true}
-	m.cfg.Events.DeployBegin(events.DeployBegin{Job: m.job.ID, Generation: m.job.Generation, Tasks: len(m.job.tasks()), Workers: len(m.job.Workers)})
+	m.cfg.Events.DeployBegin(events.DeployBegin{Job: m.job.ID, Generation: m.job.Generation, Tasks: len(m.scopeTasks()), Workers: len(m.job.Workers)})
 }
 
 func (m *Master) tellDeployEnd(err error) {

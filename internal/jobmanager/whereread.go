@@ -68,8 +68,8 @@ func (m *Master) readOf(d *dispenser) string {
 			b.WriteString("; from ")
 		}
 		fmt.Fprintf(&b, "%s on", where)
-		if d.readers > 1 {
-			fmt.Fprintf(&b, " by reader %d/%d", s.Subtask+1, d.readers)
+		if d.n > 1 {
+			fmt.Fprintf(&b, " by reader %d/%d", s.Subtask+1, d.n)
 		}
 	}
 	if n := d.given - len(list); n > 0 {

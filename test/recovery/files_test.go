@@ -23,11 +23,17 @@ type numbered struct{ N int64 }
 
 // numbers writes n numbers to files below dir, in buckets. trip is called for each row in front of the sink.
 func numbers(env *weir.Env, dir string, n int64, rate float64, trip func(i int64) error) weir.SinkHandle {
-	return weir.From(env, "numbers", generator.Of(func(i int64) numbered { return numbered{i} }, generator.Count(n), generator.RowsPerSecond(rate))).
+	rows := weir.From(env, "numbers", generator.Of(func(i int64) numbered { return numbered{i} }, generator.Count(n), generator.RowsPerSecond(rate))).
 		ProcessEach("trip", func(_ *weir.Context, r numbered, out weir.Out[numbered]) error {
 			out.Emit(r)
 			return trip(r.N)
-		}).
+		})
+	return writeNumbers(rows, dir)
+}
+
+// writeNumbers writes rows to files below dir, in buckets.
+func writeNumbers(rows weir.Stream[numbered], dir string) weir.SinkHandle {
+	return rows.
 		To("files", file.JSONSink[numbered](filepath.ToSlash(dir), file.RollSize(8<<10),
 			file.BucketBy(func(r numbered) string { return fmt.Sprint("bucket=", r.N%3) })))
 }

@@ -26,6 +26,7 @@ type program struct {
 	mu      sync.Mutex
 	best    map[int64]int64 // the greatest count of each key that was printed
 	rows    int
+	pairs   []counted      // all that was printed
 	news    chan time.Time // when the first row was printed that counts further than all before; asked for by watch
 	watched bool
 }
@@ -65,6 +66,7 @@ func (p *program) line(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.rows++
+	p.pairs = append(p.pairs, counted{key, n})
 	if n <= p.best[key] {
 		return
 	}
