@@ -53,6 +53,7 @@ func (t *Table) cellAt(s *segment, i uint64) unsafe.Pointer {
 func (t *Table) afterRemove(s *segment, hash uint64) {
 	if s.n == 0 {
 		if s.mask+1 > initialCells {
+			t.unask(s)
 			old := *s
 			s.arena = arena{}
 			t.growths++

@@ -17,12 +17,33 @@ func (t *Table) newSegment(cells int, shift uint8) *segment {
 }
 
 func (t *Table) setCells(s *segment, cells int) {
+	t.unask(s)
 	s.lazy = 0
 	s.class = classOf(cells * int(t.cellBytes))
 	s.cells = t.pool.get(s.class)
 	s.mask = uint64(cells - 1)
 	s.limit = cells / 4 * 3
+	s.notice = s.limit
+	if s.class == hugeClass {
+		s.notice -= s.limit / 32
+	}
 	s.bits, s.image, s.past = nil, nil, nil
+}
+
+// approach is called when s comes near its limit, and at it. A split of s will take one more block of 2 MiB than it gives back.
+func (t *Table) approach(s *segment) {
+	if s.notice < s.limit {
+		s.notice = s.limit
+		s.asked = true
+		t.pool.ask(1)
+	}
+}
+
+func (t *Table) unask(s *segment) {
+	if s.asked {
+		s.asked = false
+		t.pool.ask(-1)
+	}
 }
 
 // grow makes room in s for the key with this hash, by doubling s or by splitting it in two.
@@ -213,6 +234,7 @@ func (t *Table) link(s *segment, i uint64) {
 
 // free gives the memory of s back, or to the cuts that need it.
 func (t *Table) free(s *segment) {
+	t.unask(s)
 	if s.image == nil || !s.image.inherit() {
 		if s.lazy == 0 {
 			t.pool.put(s.cells, s.class)

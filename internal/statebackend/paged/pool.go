@@ -34,6 +34,7 @@ type Pool struct {
 		cold   []unsafe.Pointer // 2 MiB blocks without memory behind them
 		ready  []unsafe.Pointer // 2 MiB blocks of zeros with memory behind them
 		ahead  bool             // a goroutine fills ready
+		asked  int              // blocks that segments near their limit will take
 		slabs  slabs
 		inUse  int64
 		mapped int64
@@ -148,11 +149,44 @@ func (p *Pool) takeHuge() (b unsafe.Pointer, dirty bool) {
 		}
 		b = p.fresh()
 	}
-	if len(p.mu.ready) < readyBlocks && len(p.mu.warm) == 0 && !p.mu.ahead && b != nil {
+	if b != nil {
+		p.startAhead()
+	}
+	return b, false
+}
+
+// startAhead has blocks backed on another goroutine if there are too few. The lock is held.
+func (p *Pool) startAhead() {
+	if !p.mu.ahead && !p.mu.heap && p.lacks() {
 		p.mu.ahead = true
 		go p.backAhead()
 	}
-	return b, false
+}
+
+// lacks reports whether more blocks should be backed. The lock is held.
+func (p *Pool) lacks() bool {
+	return len(p.mu.ready)+len(p.mu.warm) < readyBlocks+p.mu.asked
+}
+
+// ask says that n more segments, or fewer, will soon take a block. If there are not as many as were asked for it backs one itself: a
+// first touch may take longer than a split, so one operation should not have to do both, or two.
+func (p *Pool) ask(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mu.asked += n
+	if n < 0 {
+		return
+	}
+	p.startAhead()
+	if len(p.mu.ready)+len(p.mu.warm) >= p.mu.asked || p.mu.heap {
+		return
+	}
+	if b := p.fresh(); b != nil {
+		p.mu.Unlock()
+		touchPages(b)
+		p.mu.Lock()
+		p.mu.ready = append(p.mu.ready, b)
+	}
 }
 
 // fresh returns a 2 MiB block without memory behind it, nil if the system refuses. The lock is held.
@@ -178,7 +212,7 @@ func (p *Pool) backAhead() {
 	for {
 		p.mu.Lock()
 		var b unsafe.Pointer
-		if len(p.mu.ready) < readyBlocks {
+		if p.lacks() {
 			b = p.fresh()
 		}
 		p.mu.ahead = b != nil

@@ -52,3 +52,41 @@ func TestPoolBlocks(t *testing.T) {
 		}
 	})
 }
+
+// What segments near their limit asked for is taken back with them, however they end.
+func TestAskedBlocks(t *testing.T) {
+	pool := &Pool{}
+	table := New(Config{KeyWidth: 8, ValueWidth: 16, Pool: pool})
+	asked := func() int {
+		pool.mu.Lock()
+		defer pool.mu.Unlock()
+		return pool.mu.asked
+	}
+	most := 0
+	const n = 400_000
+	for k := range uint64(n) {
+		table.Upsert64(hash64(k), k)
+		if k%64 == 0 {
+			most = max(most, asked())
+		}
+	}
+	near := 0
+	for _, s := range table.segments() {
+		if s.asked {
+			near++
+		}
+	}
+	if most == 0 || asked() != near {
+		t.Errorf("%d blocks are asked for %d segments near their limit, %d at most", asked(), near, most)
+	}
+	for k := range uint64(n) {
+		table.Delete64(hash64(k), k)
+	}
+	if asked() != 0 {
+		t.Errorf("an empty table asks for %d blocks", asked())
+	}
+	table.Close()
+	if asked() != 0 {
+		t.Errorf("a closed table asks for %d blocks", asked())
+	}
+}

@@ -94,14 +94,17 @@ type segment struct {
 	cells unsafe.Pointer
 	mask  uint64
 	n     int
-	limit int   // n at which it grows
-	shift uint8 // hash>>shift is the prefix of all its keys
-	class uint8 // of the block of cells
-	arena arena
-	lazy  int        // cells to take for the first key; until then cells are shared and empty
-	bits  []uint64   // a bit a cell: changed since the last cut; nil stands for none
-	image *image     // what cuts see of the block of cells; nil if none does
-	past  []pastBits // what changed before it, while the table tracks
+	limit int // n at which it grows
+	// notice is n at which insert looks closer: a little below limit, where a block is asked for, and then limit.
+	notice int
+	shift  uint8 // hash>>shift is the prefix of all its keys
+	class  uint8 // of the block of cells
+	arena  arena
+	asked  bool       // the pool was asked for a block
+	lazy   int        // cells to take for the first key; until then cells are shared and empty
+	bits   []uint64   // a bit a cell: changed since the last cut; nil stands for none
+	image  *image     // what cuts see of the block of cells; nil if none does
+	past   []pastBits // what changed before it, while the table tracks
 }
 
 // New returns an empty table. It panics if the configuration is contradictory, which is a bug of the caller.
@@ -291,9 +294,11 @@ func (t *Table) keyOf(s *segment, cell unsafe.Pointer) []byte {
 // cell of the segment, so the cell is found again.
 func (t *Table) insert(hash uint64, at *slot) unsafe.Pointer {
 	s := t.segmentOf(hash)
-	if s.n >= s.limit {
-		t.grow(s, hash)
-		s, at = t.segmentOf(hash), t.at(hash)
+	if s.n >= s.notice {
+		if t.approach(s); s.n >= s.limit {
+			t.grow(s, hash)
+			s, at = t.segmentOf(hash), t.at(hash)
+		}
 	}
 	p := hash & at.mask
 	for *(*uint64)(unsafe.Add(at.cells, uintptr(p)*t.cellBytes)) != 0 {

@@ -189,7 +189,7 @@ func BenchmarkLoad(b *testing.B) {
 				var longest time.Duration
 				for k := range uint64(nkeys) {
 					h := hash64(k)
-					if s := t.segmentOf(h); s.n < s.limit {
+					if s := t.segmentOf(h); s.n < s.notice {
 						t.Upsert64(h, k)
 						continue
 					}
