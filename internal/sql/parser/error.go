@@ -151,6 +151,9 @@ func (p *parser) unexpected() {
 		}
 	}
 	e.Suggestion, e.Instead = p.suggestion(keywords)
+	if p.i > 0 && p.toks[p.i-1].kw == "," && !nameToken(t) {
+		e.Found += " behind a comma"
+	}
 	if t.kind == tWord && t.reserved && seen[aName] && e.Suggestion == "" && !structural[t.kw] {
 		e.Found += ", a reserved word that is a name only in backticks"
 	}
@@ -165,8 +168,15 @@ var structural = map[string]bool{
 	"ESCAPE": true, "TO": true, "NOT": true, "DISTINCT": true, "ALL": true, "INTO": true, "VALUES": true,
 }
 
+// behindExpr are keywords that may follow an expression. They are looked for by the operators' precedence and not one by
+// one, so that nobody has noted them as tried.
+var behindExpr = []string{"BETWEEN", "LIKE", "ILIKE", "SIMILAR", "ESCAPE", "FILTER", "OVER", "WITHIN"}
+
 // suggestion returns the keyword that the current token, or the name before it, was meant to be, and what was written.
 func (p *parser) suggestion(keywords []string) (near, instead string) {
+	if p.i > 0 && p.toks[p.i].kw == "" {
+		keywords = append(keywords, behindExpr...)
+	}
 	if t := &p.toks[p.i]; t.kind == tWord {
 		if near := ast.Nearest(strings.ToUpper(t.text), keywords); near != "" {
 			return near, t.text
@@ -179,6 +189,9 @@ func (p *parser) suggestion(keywords []string) (near, instead string) {
 		for _, w := range p.before {
 			keywords = append(keywords, strings.Fields(w)[0])
 		}
+	}
+	if p.toks[p.i].kw == "(" {
+		keywords = append(keywords, behindExpr...)
 	}
 	instead = p.toks[p.i-1].text
 	return ast.Nearest(strings.ToUpper(instead), keywords), instead

@@ -90,6 +90,9 @@ func message(t *testing.T, text string) string {
 // TestRefused compares messages. Flink 2.3's own parser refuses every text of the file too.
 func TestRefused(t *testing.T) { golden(t, "testdata/refused.txt", 400, message) }
 
+// TestMisspelt has mistakes that people make, and what they are told.
+func TestMisspelt(t *testing.T) { golden(t, "testdata/misspelt.txt", 30, message) }
+
 // TestNarrower has texts that Flink 2.3's parser takes and this one refuses. Most of them Flink refuses later.
 func TestNarrower(t *testing.T) { golden(t, "testdata/narrower.txt", 20, message) }
 
