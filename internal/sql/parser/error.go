@@ -154,7 +154,7 @@ func (p *parser) unexpected() {
 	if p.i > 0 && p.toks[p.i-1].kw == "," && !nameToken(t) {
 		e.Found += " behind a comma"
 	}
-	if t.kind == tWord && t.reserved && seen[aName] && e.Suggestion == "" && !structural[t.kw] {
+	if t.kind == tWord && t.reserved && seen[aName] && e.Suggestion == "" && (!structural[t.kw] || len(e.Expected) == 1) {
 		e.Found += ", a reserved word that is a name only in backticks"
 	}
 	p.fail(p.i, e)
