@@ -42,7 +42,8 @@ type Process struct {
 	CreateFile func(name string) (io.WriteCloser, error)
 	// Interrupts returns a context that ends at the first SIGINT or SIGTERM; a second one kills the process.
 	Interrupts func(ctx context.Context) (context.Context, context.CancelFunc)
-	// Requests returns what other processes ask for by signals, until stop is called; nil where there are no such signals.
+	// Requests returns what other processes ask for by signals, until stop is called; from then on the signals have no effect. It is
+	// nil where there are no such signals.
 	Requests func() (requests <-chan Request, stop func())
 	// Memory returns how many bytes of memory the process may have: the limit of its control group, or else what the machine
 	// has; 0 if that is unknown.

@@ -8,19 +8,20 @@ import (
 	"syscall"
 )
 
-// requests translates signals. Those that come while one waits to be taken are dropped.
+// requests translates signals. One of each kind waits to be taken; more of that kind are dropped, and none ends the process, also
+// when nobody takes them any more.
 func requests() (<-chan Request, func()) {
-	signals, out, over := make(chan os.Signal, 1), make(chan Request), make(chan struct{})
-	signal.Notify(signals, syscall.SIGUSR1, syscall.SIGUSR2)
+	saves, stops, out, over := make(chan os.Signal, 1), make(chan os.Signal, 1), make(chan Request), make(chan struct{})
+	signal.Notify(saves, syscall.SIGUSR1)
+	signal.Notify(stops, syscall.SIGUSR2)
 	go func() {
 		defer close(out)
 		for {
 			r := RequestSavepoint
 			select {
-			case s := <-signals:
-				if s == syscall.SIGUSR2 {
-					r = RequestStop
-				}
+			case <-saves:
+			case <-stops:
+				r = RequestStop
 			case <-over:
 				return
 			}
@@ -32,7 +33,7 @@ func requests() (<-chan Request, func()) {
 		}
 	}()
 	return out, func() {
-		signal.Stop(signals)
+		signal.Ignore(syscall.SIGUSR1, syscall.SIGUSR2)
 		close(over)
 	}
 }

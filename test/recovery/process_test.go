@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -216,11 +217,20 @@ func TestSignals(t *testing.T) {
 	dir, saves := t.TempDir(), t.TempDir()
 	p := start(t, dir, n, 5_000, 2, map[int64]int64{}, "-D", "execution.checkpointing.savepoint-dir="+saves)
 	p.awaitRows(1000)
+	workers := p.workers()
+	for _, pid := range workers { // as a broad pkill sends it: they take no notice
+		if err := syscall.Kill(pid, syscall.SIGUSR1); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := p.cmd.Process.Signal(syscall.SIGUSR1); err != nil {
 		t.Fatal(err)
 	}
 	_, rows := p.counts()
 	p.awaitRows(rows + 1000)
+	if now := p.workers(); !slices.Equal(now, workers) {
+		t.Errorf("workers %v are %v now", workers, now)
+	}
 	if err := p.cmd.Process.Signal(syscall.SIGUSR2); err != nil {
 		t.Fatal(err)
 	}

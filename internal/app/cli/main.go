@@ -51,6 +51,12 @@ func Main(p *proc.Process, build Build) int {
 			p.Exit(app.ExitOrphan)
 		}()
 	}
+	var requests <-chan proc.Request
+	if p.Requests != nil { // as early as that: a signal that nobody takes ends a process, a worker too
+		var stop func()
+		requests, stop = p.Requests()
+		defer stop()
+	}
 	f, err := Parse(p.Args)
 	if err != nil {
 		return fail(p.Stderr, exitUsage, err)
@@ -96,7 +102,7 @@ func Main(p *proc.Process, build Build) int {
 			return fail(p.Stderr, exitUsage, err)
 		}
 	}
-	return run(p, f, plan, screen)
+	return run(p, f, plan, screen, requests)
 }
 
 // movable fails if an operator works only in this process.
@@ -176,7 +182,7 @@ func dryRun(p *proc.Process, plan *app.Plan) int {
 	return exitOK
 }
 
-func run(p *proc.Process, f *Flags, plan *app.Plan, s *screen) int {
+func run(p *proc.Process, f *Flags, plan *app.Plan, s *screen, requests <-chan proc.Request) int {
 	ctx, stop := p.Interrupts(context.Background())
 	defer stop()
 	if f.CPUProfile != "" {
@@ -190,8 +196,7 @@ func run(p *proc.Process, f *Flags, plan *app.Plan, s *screen) int {
 			return fail(p.Stderr, exitUsage, err)
 		}
 	}
-	if p.Requests != nil {
-		requests, stop := p.Requests()
+	if requests != nil {
 		control := make(chan *app.Control, 1)
 		plan.Started = func(c *app.Control) { control <- c }
 		var under sync.WaitGroup
@@ -199,7 +204,6 @@ func run(p *proc.Process, f *Flags, plan *app.Plan, s *screen) int {
 		under.Go(func() { obey(asked, requests, control, p.Stderr) })
 		defer under.Wait()
 		defer end()
-		defer stop()
 	}
 	v := newView(p, f, s)
 	var result *app.Result
