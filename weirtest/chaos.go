@@ -1,26 +1,14 @@
 package weirtest
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/weir-stream/weir"
-	"github.com/weir-stream/weir/config"
-	"github.com/weir-stream/weir/internal/app"
-	"github.com/weir-stream/weir/internal/clock"
-	"github.com/weir-stream/weir/internal/errs"
-	"github.com/weir-stream/weir/internal/events"
-	"github.com/weir-stream/weir/internal/objstore"
-	"github.com/weir-stream/weir/internal/objstore/memory"
-	"github.com/weir-stream/weir/internal/operator/source"
+	"github.com/weir-stream/weir/internal/fs"
 )
 
 // Chaos shows that a job survives. It runs the whole job that build describes undisturbed, and then once for each seed with
@@ -43,20 +31,32 @@ func Chaos[R any](t *testing.T, build func(env *weir.Env) weir.Stream[R], from .
 	if len(from) == 0 {
 		from = Seeds(10)
 	}
-	run := func(t *testing.T, s schedule) outcome { return disturb(t, s, build) }
-	calm := run(t, undisturbed)
-	if calm.err != nil {
-		t.Fatalf("weirtest: the job has failed although nothing disturbed it: %v", calm.err)
-	}
+	trial[R]{build: build}.run(t, from)
+}
+
+// trial is a job under disturbances, and what is asked of it.
+type trial[R any] struct {
+	build func(env *weir.Env) weir.Stream[R]
+	// change changes the schedule that a seed has drawn; nil leaves it.
+	change func(s *schedule, length time.Duration)
+	// wrong says what is wrong with a run, "" if nothing is; nil compares its rows with those of the undisturbed run.
+	wrong func(o outcome) string
+	// files gives the job a file system that outlives it.
+	files bool
+}
+
+func (tr trial[R]) run(t *testing.T, from []uint64) {
+	t.Helper()
+	calm := tr.calm(t)
 	for _, seed := range from {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
-			s := draw(seed, calm.length)
-			wrong := run(t, s).against(calm)
+			s := tr.draw(seed, calm)
+			wrong := tr.try(t, s, calm)
 			if wrong == "" {
 				return
 			}
-			least := shorten(s, func(s schedule) bool { return run(t, s).against(calm) != "" })
-			if w := run(t, least).against(calm); w != "" {
+			least := shorten(s, func(s schedule) bool { return tr.try(t, s, calm) != "" })
+			if w := tr.try(t, least, calm); w != "" {
 				wrong = w
 			}
 			t.Fatalf("weirtest: %s\n\nThe shortest schedule that fails, of %sTo run it alone: weirtest.Chaos(t, build, %d)", wrong, least, seed)
@@ -64,8 +64,34 @@ func Chaos[R any](t *testing.T, build func(env *weir.Env) weir.Stream[R], from .
 	}
 }
 
+// calm runs the job undisturbed.
+func (tr trial[R]) calm(t *testing.T) outcome {
+	t.Helper()
+	o := disturb(t, undisturbed, tr)
+	if o.err != nil {
+		t.Fatalf("weirtest: the job has failed although nothing disturbed it: %v", o.err)
+	}
+	if wrong := o.against(o, tr.wrong); wrong != "" {
+		t.Fatalf("weirtest: although nothing disturbed the job, %s", wrong)
+	}
+	return o
+}
+
+func (tr trial[R]) draw(seed uint64, calm outcome) schedule {
+	s := draw(seed, calm.length)
+	if tr.change != nil {
+		tr.change(&s, calm.length)
+	}
+	return s
+}
+
+// try says what is wrong with a run under a schedule.
+func (tr trial[R]) try(t *testing.T, s schedule, calm outcome) string {
+	return disturb(t, s, tr).against(calm, tr.wrong)
+}
+
 // undisturbed is the schedule without faults and checkpoints.
-var undisturbed = schedule{parallelism: 1, batch: 7, chained: true, backend: "paged", concurrent: 1}
+var undisturbed = schedule{parallelism: 1, batch: 7, chained: true, backend: "paged", concurrent: 1, retained: 1, tolerable: -1}
 
 // Seeds returns the seeds 1 to n.
 func Seeds(n int) []uint64 {
@@ -81,21 +107,50 @@ type outcome struct {
 	rows   []string
 	length time.Duration
 	err    error
+	// other says what else was wrong, "" if nothing was.
+	other string
+	// forks are the jobs that were started from savepoints of the run.
+	forks []outcome
+	files *fs.Mem // nil if the job has none
+	// happened counts what has happened.
+	happened map[string]int
 }
 
 // against says how the outcome differs from that of the undisturbed run, "" if it does not.
-func (o outcome) against(calm outcome) string {
-	if o.err != nil {
+func (o outcome) against(calm outcome, wrong func(outcome) string) string {
+	switch {
+	case o.err != nil:
 		return fmt.Sprintf("the job has failed: %v", o.err)
+	case o.other != "":
+		return o.other
 	}
-	if slices.Equal(o.rows, calm.rows) {
+	text := ""
+	if wrong != nil {
+		text = wrong(o)
+	} else {
+		text = differences(calm.rows, o.rows)
+	}
+	for _, f := range o.forks {
+		if text != "" {
+			return text
+		}
+		if text = f.against(calm, wrong); text != "" {
+			text = "the job that was started from a savepoint: " + text
+		}
+	}
+	return text
+}
+
+// differences says how the rows of a run differ from those that there should be, "" if they do not. Both are sorted.
+func differences(want, got []string) string {
+	if slices.Equal(got, want) {
 		return ""
 	}
 	count := map[string]int{}
-	for _, r := range calm.rows {
+	for _, r := range want {
 		count[r]++
 	}
-	for _, r := range o.rows {
+	for _, r := range got {
 		count[r]--
 	}
 	var missing, many []string
@@ -109,7 +164,7 @@ func (o outcome) against(calm outcome) string {
 	}
 	slices.Sort(missing)
 	slices.Sort(many)
-	return fmt.Sprintf("%d rows instead of %d: %s; %s", len(o.rows), len(calm.rows), few("missing", missing), few("too many", many))
+	return fmt.Sprintf("%d rows instead of %d: %s; %s", len(got), len(want), few("missing", missing), few("too many", many))
 }
 
 func few(what string, rows []string) string {
@@ -119,212 +174,4 @@ func few(what string, rows []string) string {
 		text = "\n\t" + text
 	}
 	return fmt.Sprintf("%d %s%s", len(rows), what, text)
-}
-
-// life is one time in which the job's processes have power.
-type life struct {
-	cancel context.CancelFunc
-	mu     sync.Mutex
-	over   bool
-}
-
-func (l *life) dead() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.over
-}
-
-// end cuts the power: nothing that this life does has an effect any more.
-func (l *life) end() {
-	l.mu.Lock()
-	l.over = true
-	l.mu.Unlock()
-	l.cancel()
-}
-
-// disturbance is a run under a schedule. Its lock is a leaf.
-type disturbance struct {
-	schedule
-	store  objstore.Store
-	ledger *ledger
-
-	mu          sync.Mutex
-	now         *life
-	tasks       []func(error) bool // how to let each task of the present life fail
-	storage     []fault            // what becomes of the next requests
-	twice       int                // how many of the next messages come twice
-	parallelism int
-	failures    int
-}
-
-// disturb runs the job under a schedule, to its end, in a bubble of its own.
-func disturb[R any](t *testing.T, s schedule, build func(env *weir.Env) weir.Stream[R]) (out outcome) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		began := clock.Real{}.Now()
-		d := &disturbance{schedule: s, store: memory.New(), ledger: newLedger(), parallelism: s.parallelism}
-		stop := make(chan struct{})
-		var faults sync.WaitGroup
-		faults.Go(func() { d.happen(stop) })
-		for {
-			var again bool
-			if again, out.err = live(t, d, build); !again {
-				break
-			}
-		}
-		close(stop)
-		faults.Wait()
-		out.length = clock.Real{}.Since(began)
-		out.rows = d.ledger.rows()
-	})
-	return out
-}
-
-// live runs the job until it ends or the power is cut, which asks for another life.
-func live[R any](t *testing.T, d *disturbance, build func(env *weir.Env) weir.Stream[R]) (again bool, err error) {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), defaultLimit, errLimit)
-	defer cancel()
-	l := &life{cancel: cancel}
-	d.mu.Lock()
-	d.now, d.tasks = l, nil
-	env := d.env(t)
-	d.mu.Unlock()
-	build(env).To("weirtest.ledger", entry[R]{d.ledger, l, d.slow})
-	ctx = app.WithRunner(ctx, func(ctx context.Context, w app.World, plan *app.Plan) (*app.Result, error) {
-		w.Log, w.Events = slog.New(slog.DiscardHandler), events.Listener{}.EnsureDefaults() // they would tell of what is meant to happen
-		w.Stores = func(string) (objstore.Store, error) { return objstore.NewFaulty(d.store, d.request(l)), nil }
-		if err := pace(plan); err != nil {
-			return nil, err
-		}
-		return app.Run(ctx, w, plan, app.RunOptions{MetricsEvery: heartbeat, OnTask: d.task(l), OnConn: d.connection})
-	})
-	_, err = env.Execute(ctx)
-	if l.dead() && d.ended() {
-		return false, nil // it has done everything, and was tidying up
-	}
-	return l.dead(), err
-}
-
-// ended reports whether a life has written that the job is over: started again, it would begin from nothing.
-func (d *disturbance) ended() bool {
-	for o, err := range d.store.List(context.Background(), "") {
-		if err == nil && strings.Contains(o.Name, "/ended/") {
-			return true
-		}
-	}
-	return false
-}
-
-// env is the environment of the next life. The caller holds mu.
-func (d *disturbance) env(t *testing.T) *weir.Env {
-	set := map[string]string{
-		config.Parallelism.Key(): strconv.Itoa(d.parallelism), config.BatchRows.Key(): strconv.Itoa(d.batch),
-		config.OperatorChaining.Key(): strconv.FormatBool(d.chained), config.StateBackend.Key(): d.backend,
-		config.HeartbeatInterval.Key(): heartbeat.String(), config.HeartbeatTimeout.Key(): (10 * heartbeat).String(),
-	}
-	if d.interval > 0 {
-		set[config.CheckpointInterval.Key()] = d.interval.String()
-		set[config.CheckpointDir.Key()] = "chaos"
-		set[config.CheckpointConcurrent.Key()] = strconv.Itoa(d.concurrent)
-		set[config.CheckpointUnaligned.Key()] = strconv.FormatBool(d.unaligned)
-		set[config.CheckpointAlignedTimeout.Key()] = d.switchAfter.String()
-		set[config.CheckpointTolerable.Key()] = "-1"
-	}
-	env := weir.NewEnv(strings.SplitN(t.Name(), "/", 2)[0]).Output(t.Output())
-	for k, v := range set {
-		env.Set(k, v)
-	}
-	return env
-}
-
-// task takes a task of a life, which fail lets fail.
-func (d *disturbance) task(l *life) func(fail func(error) bool) {
-	return func(fail func(error) bool) {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if d.now == l {
-			d.tasks = append(d.tasks, fail)
-		}
-	}
-}
-
-// happen lets the faults of the schedule happen, each at its time.
-func (d *disturbance) happen(stop <-chan struct{}) {
-	began := clock.Real{}.Now()
-	for _, f := range d.faults {
-		timer := clock.Real{}.NewTimer(f.at - clock.Real{}.Since(began))
-		select {
-		case <-stop:
-			timer.Stop()
-			return
-		case <-timer.C():
-		}
-		d.mu.Lock()
-		switch f.kind {
-		case failTask:
-			d.failures++
-			err := errs.New(errs.CodeUserFunction, errs.ClassFailTask, "weirtest", "injected failure %d", d.failures)
-			for i := range d.tasks { // one that still lives
-				if d.tasks[(f.pick+i)%len(d.tasks)](err) {
-					break
-				}
-			}
-		case powerCut:
-			if d.now != nil {
-				d.parallelism = f.parallelism
-				d.now.end()
-			}
-		case twice:
-			d.twice += f.pick
-		default:
-			d.storage = append(d.storage, f)
-		}
-		d.mu.Unlock()
-	}
-}
-
-// request says what becomes of a request to the storage.
-func (d *disturbance) request(l *life) func(objstore.Op) objstore.Fault {
-	return func(op objstore.Op) objstore.Fault {
-		if l.dead() {
-			return objstore.Fault{Err: errs.Wrap(errDead, errs.CodeCanceled, errs.ClassCanceled, "weirtest", "")}
-		}
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if len(d.storage) == 0 {
-			return objstore.Fault{}
-		}
-		f := &d.storage[0]
-		kind, slow := f.kind, f.slow
-		if f.pick--; f.pick <= 0 || kind == storeForgets || kind == storeTears {
-			d.storage = d.storage[1:]
-		}
-		switch kind {
-		case storeRefuses:
-			return objstore.Unavailable()
-		case storeForgets:
-			return objstore.LostAnswer()
-		case storeFull:
-			return objstore.NoSpace()
-		case storeTears:
-			return objstore.Fault{Torn: 7}
-		case storeWaits:
-			return objstore.Fault{Wait: func(ctx context.Context) error { return clock.Real{}.Sleep(ctx, slow) }}
-		}
-		return objstore.Fault{}
-	}
-}
-
-// pace lets each batch of a source take a millisecond, so that virtual time goes by while a job works.
-func pace(plan *app.Plan) error {
-	for _, v := range plan.Job.Vertices {
-		for _, op := range v.Operators {
-			if d, ok := op.Node.Factory.(*source.Descriptor); ok {
-				paced := *d
-				paced.Make = pacedMaker(d.Make)
-				op.Node.Factory = &paced
-			}
-		}
-	}
-	return nil
 }

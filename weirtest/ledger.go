@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -16,26 +15,52 @@ import (
 // ledger is the outside world that a disturbed job writes to: by two-phase commit, so that each row must be there once.
 // It outlives every process of the job. Its lock is a leaf.
 type ledger struct {
-	mu        sync.Mutex
-	prepared  map[string][]string
-	committed map[string][]string
-	count     int
-	unknown   string // a committable that nobody has prepared
+	mu      sync.Mutex
+	entries map[string]*written
 }
 
-func newLedger() *ledger {
-	return &ledger{prepared: map[string][]string{}, committed: map[string][]string{}}
+// written is what a writer has prepared.
+type written struct {
+	rows      []string
+	at        moment
+	committed bool
 }
+
+// moment is an epoch in the life of a job; epochs begin anew in each directory of checkpoints.
+type moment struct {
+	dir   int
+	epoch uint64
+}
+
+func (m moment) before(n moment) bool {
+	return m.dir < n.dir || m.dir == n.dir && m.epoch < n.epoch
+}
+
+func newLedger() *ledger { return &ledger{entries: map[string]*written{}} }
 
 // rows returns what is visible, sorted.
 func (l *ledger) rows() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var out []string
-	for _, id := range slices.Sorted(maps.Keys(l.committed)) {
-		out = append(out, l.committed[id]...)
+	for _, e := range l.entries {
+		if e.committed {
+			out = append(out, e.rows...)
+		}
 	}
 	slices.Sort(out)
+	return out
+}
+
+// as returns the ledger as it is for a job that begins at a moment of this one's: what was committed of earlier epochs is
+// visible, and the rest is prepared.
+func (l *ledger) as(at moment) *ledger {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := newLedger()
+	for id, e := range l.entries {
+		out.entries[id] = &written{rows: e.rows, at: e.at, committed: e.committed && e.at.before(at)}
+	}
 	return out
 }
 
@@ -92,9 +117,8 @@ func (w *entryWriter[R]) Prepare(at connector.Barrier) (connector.Prepared, erro
 	l := w.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.count++
-	id := fmt.Sprintf("%d by %d in epoch %d", l.count, w.subtask, at.Epoch)
-	l.prepared[id] = w.rows
+	id := fmt.Sprintf("%d by %d in epoch %d", len(l.entries)+1, w.subtask, at.Epoch)
+	l.entries[id] = &written{rows: w.rows, at: moment{w.life.dir, at.Epoch}}
 	p := connector.Prepared{Committables: []connector.Committable{{Data: []byte(id), Range: fmt.Sprintf("%d rows, number %s", len(w.rows), id)}}}
 	w.rows = nil
 	return p, nil
@@ -117,15 +141,13 @@ func (c entryCommitter) Commit(_ context.Context, requests []connector.CommitReq
 			continue
 		}
 		l.mu.Lock()
-		id := string(r.Data)
-		switch rows, ok := l.prepared[id]; {
-		case l.committed[id] != nil:
-			out[i].Outcome = connector.CommitAlready
-		case !ok:
-			l.unknown = id
+		switch e := l.entries[string(r.Data)]; {
+		case e == nil:
 			out[i] = connector.Answer{Outcome: connector.CommitFailed, Err: errors.New("nobody has prepared it")}
+		case e.committed:
+			out[i].Outcome = connector.CommitAlready
 		default:
-			l.committed[id] = rows
+			e.committed = true
 			out[i].Outcome = connector.CommitDone
 		}
 		l.mu.Unlock()

@@ -19,6 +19,10 @@ type schedule struct {
 	switchAfter time.Duration // of checkpoints that begin aligned
 	interval    time.Duration
 	concurrent  int
+	incremental bool
+	retained    int
+	tolerable   int           // checkpoints in a row that may fail; -1 is any number
+	atLeastOnce bool          // rows may come twice
 	slow        time.Duration // what the sink takes for each batch, so that rows are in flight everywhere
 	faults      []fault
 }
@@ -31,8 +35,10 @@ type fault struct {
 	at time.Duration
 	// pick chooses a task, or what becomes of the request.
 	pick int
-	// parallelism is that of the run after a power cut.
+	// parallelism is that of the run after a power cut or a stop, or from a savepoint.
 	parallelism int
+	// elsewhere lets a stopped job go on in another directory of checkpoints; claim lets it own the savepoint.
+	elsewhere, claim bool
 	// slow is how long a slow request takes.
 	slow time.Duration
 }
@@ -56,23 +62,41 @@ const (
 	storeFull
 	// twice lets the next messages of the control plane come twice.
 	twice
+	// stop ends the job with a savepoint; it goes on from that.
+	stop
+	// save takes a savepoint among the checkpoints. When the job has ended another one is started from it.
+	save
 	faultKinds
+	// damage takes an object of the newest checkpoint away, and then the power. Rows come twice, so that only tests that
+	// allow for that draw it.
+	damage
+	// drain stops the job as if its sources had ended.
+	drain
 )
 
 var faultNames = [...]string{"a task fails", "power cut", "the storage refuses", "the storage does, and forgets to say so", "the storage tears",
-	"the storage is slow", "the storage is full", "messages come twice"}
+	"the storage is slow", "the storage is full", "messages come twice", "stopped with a savepoint", "a savepoint is taken", "",
+	"the newest checkpoint is damaged, and the power goes", "drained"}
 
 func (f fault) String() string {
 	s := fmt.Sprintf("%8v  %s", f.at, faultNames[f.kind])
 	switch f.kind {
 	case failTask:
 		s += fmt.Sprintf(" (number %d)", f.pick)
-	case powerCut:
+	case powerCut, stop, damage, drain:
 		s += fmt.Sprintf(", goes on at parallelism %d", f.parallelism)
+	case save:
+		s += fmt.Sprintf(", from which another job is started at parallelism %d", f.parallelism)
 	case storeRefuses, storeFull, twice:
 		s += fmt.Sprintf(" (%d times)", f.pick)
 	case storeWaits:
 		s += fmt.Sprintf(" (%v, %d times)", f.slow, f.pick)
+	}
+	if f.elsewhere {
+		s += " in another directory"
+	}
+	if f.claim && (f.kind == save || f.kind == stop) {
+		s += " which claims it"
 	}
 	return s
 }
@@ -84,9 +108,13 @@ func draw(seed uint64, length time.Duration) schedule {
 	s := schedule{seed: seed, parallelism: 1 + r.IntN(3), batch: pick(1, 2, 7, 30), chained: r.IntN(2) == 0, backend: "paged", concurrent: pick(1, 1, 2)}
 	length = length * time.Duration(undisturbed.batch) / time.Duration(s.batch) // a batch takes the same time, whatever its rows
 	s.interval = max(2*time.Millisecond, (length / time.Duration(pick(3, 6, 12, 25, 50))).Round(100*time.Microsecond))
-	if r.IntN(4) == 0 {
+	switch r.IntN(8) {
+	case 0, 1:
 		s.backend = "model"
+	case 2:
+		s.backend = "lsm"
 	}
+	s.incremental, s.retained, s.tolerable = r.IntN(4) > 0, 1+r.IntN(3), pick(-1, -1, 0, 1, 2)
 	switch r.IntN(3) {
 	case 0:
 		s.unaligned, s.concurrent = true, 1
@@ -98,10 +126,19 @@ func draw(seed uint64, length time.Duration) schedule {
 	}
 	for range 1 + r.IntN(5) {
 		f := fault{kind: faultKind(r.IntN(int(faultKinds))), at: time.Duration(r.Int64N(int64(length)*5/4 + 1)).Round(10 * time.Microsecond)}
-		if r.IntN(3) == 0 {
-			f.kind = powerCut // what tells most
+		switch r.IntN(12) { // what tells most
+		case 0, 1, 2, 3:
+			f.kind = powerCut
+		case 4:
+			f.kind, f.at = stop, f.at/time.Duration(s.parallelism)
+		case 5:
+			f.kind, f.at = save, f.at/time.Duration(s.parallelism)
 		}
 		f.pick, f.parallelism = r.IntN(8), 1+r.IntN(3)
+		if f.kind == stop {
+			f.elsewhere, f.claim = r.IntN(2) == 0, r.IntN(3) == 0
+		}
+		f.claim = f.claim || f.kind == save && r.IntN(2) == 0
 		switch f.kind {
 		case storeRefuses, storeFull, twice:
 			f.pick = 1 + r.IntN(4)
@@ -132,8 +169,15 @@ func (s schedule) String() string {
 	if !s.chained {
 		chained = "unchained"
 	}
-	fmt.Fprintf(&b, "seed %d: parallelism %d, batches of %d, %s, state backend %s, checkpoints every %v (%d at a time), %s, %v in the sink for each batch\n",
-		s.seed, s.parallelism, s.batch, chained, s.backend, s.interval, s.concurrent, barriers, s.slow)
+	kind := "whole"
+	if s.incremental {
+		kind = "incremental"
+	}
+	if s.atLeastOnce {
+		kind += ", at least once"
+	}
+	fmt.Fprintf(&b, "seed %d: parallelism %d, batches of %d, %s, state backend %s, checkpoints every %v (%d at a time, %d kept, %d in a row may fail, %s), %s, %v in the sink for each batch\n",
+		s.seed, s.parallelism, s.batch, chained, s.backend, s.interval, s.concurrent, s.retained, s.tolerable, kind, barriers, s.slow)
 	for _, f := range s.faults {
 		fmt.Fprintln(&b, f)
 	}
@@ -157,6 +201,9 @@ func shorten(s schedule, fails func(schedule) bool) schedule {
 		func(s *schedule) { s.unaligned, s.switchAfter = false, 0 },
 		func(s *schedule) { s.switchAfter = 0 },
 		func(s *schedule) { s.concurrent = 1 },
+		func(s *schedule) { s.backend = "paged" },
+		func(s *schedule) { s.incremental = false },
+		func(s *schedule) { s.retained, s.tolerable = 1, -1 },
 		func(s *schedule) { s.slow = 0 },
 		func(s *schedule) { s.chained = true },
 		func(s *schedule) { s.batch = 30 },

@@ -2,6 +2,8 @@ package weirtest
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -16,21 +18,53 @@ import (
 	"github.com/weir-stream/weir/window"
 )
 
-// TestSoak is the simulation: coordinator, workers, storage and sink under the faults of a seed. make soak SEEDS=2000.
-func TestSoak(t *testing.T) { Chaos(t, everything, seeds.List(12)...) }
+// The simulation: coordinator, workers, storage and sinks under the faults of a seed. make soak SEEDS=2000.
+func TestSoak(t *testing.T)        { soaks["everything"].run(t, seeds.List(8)) }
+func TestSoakShared(t *testing.T)  { soaks["shared"].run(t, seeds.List(8)) }
+func TestSoakAgain(t *testing.T)   { soaks["again"].run(t, seeds.List(8)) }
+func TestSoakDamaged(t *testing.T) { soaks["damaged"].run(t, seeds.List(8)) }
+func TestSoakDrained(t *testing.T) { soaks["drained"].run(t, seeds.List(8)) }
+func TestSoakFiles(t *testing.T)   { soaks["files"].run(t, seeds.List(8)) }
+func TestSoakPausing(t *testing.T) { soaks["pausing"].run(t, seeds.List(8)) }
+
+// soaks are the jobs of the simulation, and what is asked of them.
+var soaks = map[string]trial[string]{
+	// State of each kind by key, with sources of unequal length.
+	"everything": {build: everything, wrong: exactly(rightEverything)},
+	// State of subtasks, broadcast state, and time to live.
+	"shared": {build: shared, wrong: exactly(rightShared)},
+	// Checkpoints that let rows come again.
+	"again": {build: again, wrong: neverLess, change: func(s *schedule, _ time.Duration) { s.atLeastOnce, s.unaligned, s.switchAfter = true, false, 0 }},
+	// The newest checkpoint is damaged: the job goes on from the one before, and rows come again.
+	"damaged": {build: everything, wrong: atLeast(rightEverything), change: func(s *schedule, length time.Duration) {
+		s.retained = max(s.retained, 2)
+		s.add(damage, length)
+	}},
+	// Stopped as if the sources had ended.
+	"drained": {build: drains, wrong: asIfEnded, change: func(s *schedule, length time.Duration) { s.add(drain, length) }},
+	// Files that hold each row once.
+	"files": {build: writesFiles, wrong: inFiles, files: true},
+	// Splits that stand still, and are idle.
+	"pausing": {build: pauses, wrong: inTimeOrLate},
+}
+
+// add adds a fault at a time of the seed's.
+func (s *schedule) add(kind faultKind, length time.Duration) {
+	r := rand.New(rand.NewPCG(s.seed, 0x61646465))
+	s.faults = append(s.faults, fault{kind: kind, at: time.Duration(r.Int64N(int64(length)*int64(undisturbed.batch)/int64(s.batch*s.parallelism) + 1)), pick: r.IntN(8), parallelism: 1 + r.IntN(3)})
+	slices.SortStableFunc(s.faults, func(a, b fault) int { return int(a.at - b.at) })
+}
 
 // TestPlantedMistakes shows what the simulation can see: it finds each mistake that can be planted within so many seeds.
 func TestPlantedMistakes(t *testing.T) {
 	const most = 200
-	calm := disturb(t, undisturbed, everything)
-	if calm.err != nil {
-		t.Fatal(calm.err)
-	}
+	tr := soaks["everything"]
+	calm := tr.calm(t)
 	for _, m := range planted.All() {
 		t.Run(m.String(), func(t *testing.T) {
 			planted.Plant(t, m)
 			for seed := uint64(1); seed <= most; seed++ {
-				if wrong := disturb(t, draw(seed, calm.length), everything).against(calm); wrong != "" {
+				if wrong := tr.try(t, tr.draw(seed, calm), calm); wrong != "" {
 					t.Logf("found by seed %d: %.200s", seed, wrong)
 					return
 				}
@@ -60,7 +94,7 @@ func marks(env *weir.Env, name string, n, step int64) weir.Stream[mark] {
 
 // everything has a state of each kind, in one job.
 func everything(env *weir.Env) weir.Stream[string] {
-	a, b := marks(env, "a", 240, 1), marks(env, "b", 80, 3)
+	a, b, c := marks(env, "a", 240, 1), marks(env, "b", 80, 3), inOrder(env, "short", 9, 1)
 	late := weir.NewTag[mark]("late")
 	windows := a.KeyBy(keyOf).Window("windows", window.Tumbling(20*time.Second)).SideLate(late).Aggregate(weir.Count[mark]())
 	return text("window", windows).Union(
@@ -68,7 +102,10 @@ func everything(env *weir.Env) weir.Stream[string] {
 		text("sliding", a.KeyBy(keyOf).Window("sliding", window.Sliding(30*time.Second, 10*time.Second)).Aggregate(weir.Sum(func(e mark) int64 { return e.N }))),
 		text("session", b.KeyBy(keyOf).Window("sessions", window.Session(7*time.Second)).Aggregate(weir.Count[mark]())),
 		text("minute", a.KeyBy(keyOf).Process("minutes", func() weir.KeyedProcess[int64, mark, mark] { return &minutes{} })),
-		text("seen", a.KeyBy(func(m mark) int64 { return m.N }).Process("seen", func() weir.KeyedProcess[int64, mark, mark] { return &seen{} })),
+		text("seen", countSeen("seen", a)),
+		// A source that ends long before the others: what it gave is kept up to the end, and does not come again.
+		text("short", countSeen("shorts", c)),
+		text("kept", keepSums("kept", c.Union(a.Filter(func(mark) bool { return false })))),
 		text("pair", a.KeyBy(keyOf).JoinInterval("pairs", b.KeyBy(keyOf), -4*time.Second, 4*time.Second).
 			Inner(func(a, b mark) mark { return mark{N: a.N, Key: b.N, At: a.At} })),
 	)
