@@ -56,6 +56,9 @@ func (t *Task) carryOut(c checkpoint.AlignerCommand) error {
 	case checkpoint.Unblock:
 		t.inbox.Unblock(c.Channel)
 	case checkpoint.Snapshot:
+		if s := t.align.cut; s != nil { // one event may let several epochs be cut: the one before is whole
+			t.seal(s)
+		}
 		return t.snapshot(c.Barrier)
 	case checkpoint.Forward:
 		return t.forwardBarrier(c.Barrier)

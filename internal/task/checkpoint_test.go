@@ -349,6 +349,37 @@ func TestRestoreRefused(t *testing.T) {
 	}
 }
 
+// The end of the last channel lets all epochs be cut that wait for nothing else: the task takes part in each.
+func TestSeveralEpochsAtAnEnd(t *testing.T) {
+	for _, mode := range []checkpoint.Mode{checkpoint.ExactlyOnce, checkpoint.AtLeastOnce} {
+		t.Run(fmt.Sprint(mode), func(t *testing.T) {
+			var s saver
+			r := newRig(t)
+			r.open(1)
+			r.build(make([]int, 1), []Op{{Name: "a", Make: made(&counter{}), Outputs: []Output{r.edge("")}}}, func(c *Config) {
+				c.BufferTimeout, c.OpenState = -1, openModel
+				c.Checkpoints = s.checkpoints()
+				c.Checkpoints.Mode = mode
+			})
+			for epoch := uint64(7); epoch <= 9; epoch++ {
+				r.task.Trigger(event.Barrier{Epoch: epoch, Purpose: event.PurposeCheckpoint}, false, 0)
+			}
+			r.start()
+			r.send(0, "1 2 end")
+			until(t, func() bool { return strings.Contains(s.log.String(), "drained") })
+			r.task.Complete(9, false)
+			if err := r.wait(); err != nil {
+				t.Fatal(err)
+			}
+			for _, part := range []string{"7", "8", "9"} {
+				if got := s.log.String(); strings.Count(got, part) != 1 {
+					t.Errorf("no part of epoch %s: %s", part, got)
+				}
+			}
+		})
+	}
+}
+
 // A stop without drain: the task stands still behind its cut until it hears what came of it.
 func TestStop(t *testing.T) {
 	stop := event.Barrier{Epoch: 4, Purpose: event.PurposeStop}
