@@ -102,6 +102,7 @@ func (s *taskStates) join(r taskmanager.Reporter, t *runningTask, v *graph.Verte
 		cfg.Checkpoints.OnDrained = func() { r.Checkpoint(&rpc.TaskDrained{Task: t.id}) }
 	}
 	if s.from != nil {
+		cfg.Checkpoints.Stopped = s.from.Stopped()
 		cfg.Restore = func(op int) (*task.OpRestore, error) {
 			return s.from.Op(names[op], true, int(t.id.Subtask), v.Parallelism)
 		}

@@ -416,6 +416,21 @@ func TestStop(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	})
+	t.Run("finished by another process", func(t *testing.T) {
+		var s saver
+		r, n := sourceRig(t, &s)
+		r.task.cfg.Checkpoints.Stopped = 4
+		r.start()
+		r.task.Trigger(event.Barrier{Epoch: 5, Purpose: event.PurposeSavepoint}, false, 0) // heard while it stands
+		until(t, func() bool { return s.log.String() == "snapshot5" })
+		r.task.Complete(4, true)
+		if err := r.wait(); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.got(0); got != "b5" || *n != 0 {
+			t.Errorf("sent %s after %d steps", got, *n)
+		}
+	})
 	t.Run("drain", func(t *testing.T) {
 		var s saver
 		r, n := sourceRig(t, &s)

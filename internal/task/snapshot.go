@@ -25,6 +25,9 @@ type Checkpoints struct {
 	// OnDrained is told that the task is at the end of its input and has sent its own end. It lives until Complete tells it of
 	// an epoch that was triggered later. nil lets the task end at once: no checkpoints are taken.
 	OnDrained func()
+	// Stopped is the epoch of a stop that the task is restored from to see it finished, 0 if it goes on: the task takes nothing
+	// and waits for Complete. Others may have left already.
+	Stopped uint64
 	// Periodic says that checkpoints are taken by themselves, not only when somebody asks for a savepoint.
 	Periodic bool
 	// InflightMax bounds the bytes of rows that one snapshot of the task holds in flight; 0 is the default. Beyond it the task

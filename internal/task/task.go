@@ -247,6 +247,11 @@ func (t *Task) Run() (err error) {
 	if t.canceled.Load() {
 		return errs.Canceled
 	}
+	if t.stopAt = t.cfg.Checkpoints.Stopped; t.stopAt != 0 {
+		if err := t.stand(); err != nil || t.leave {
+			return err
+		}
+	}
 	// Before the watermarks that operators in front of them say again: these are ahead of rows in flight.
 	if err := t.takeChained(); err != nil {
 		return err

@@ -41,6 +41,15 @@ func Open(ctx context.Context, own objstore.Store, places storage.Places, ref st
 // Manifest is what is restored. It must not be changed.
 func (s *Source) Manifest() *snapshot.Manifest { return s.snap.Manifest }
 
+// Stopped is the epoch of the stop that the job had come to when its leader died, and that has to be seen finished; 0 if the job
+// goes on. A user who names the savepoint of a stop goes on from it.
+func (s *Source) Stopped() uint64 {
+	if s.snap.Ref.Dir != "" || s.snap.Place == "" {
+		return 0
+	}
+	return uint64(s.snap.Epoch)
+}
+
 // Op returns what a subtask of the operator of that name is restored from, nil if the operator is new. head says that the
 // operator is the first of its chain, which takes the rows in flight.
 func (s *Source) Op(name string, head bool, subtask, parallelism int) (*task.OpRestore, error) {
