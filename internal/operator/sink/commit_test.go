@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/weir-stream/weir/connector"
 	"github.com/weir-stream/weir/internal/errs"
@@ -436,6 +437,32 @@ func TestFinalCutTwice(t *testing.T) {
 	}
 	r.ok(r.complete(2))
 	r.wantCommitted("1[1]")
+}
+
+// A task at its end goes when the first epoch is complete that holds its end, though it has taken part in later ones: the sink has
+// to have committed by then.
+func TestFinalCheckpointWaitsForTheFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		visible := make(chan struct{})
+		l := &ledger{answer: func(r connector.CommitRequest) connector.Answer {
+			<-visible
+			return done(r)
+		}}
+		r := newRig(t, l, nil)
+		r.write(1, 2)
+		r.cut(4, event.PurposeCheckpoint, true)
+		r.cut(5, event.PurposeSavepoint, true)
+		r.cut(6, event.PurposeStop, true)
+		heard := make(chan error, 1)
+		go func() { heard <- r.complete(4) }()
+		synctest.Wait()
+		if len(heard) > 0 {
+			t.Error("the task goes before its rows are committed")
+		}
+		close(visible)
+		r.ok(<-heard)
+		r.wantCommitted("4[1 2]")
+	})
 }
 
 func TestWithoutCheckpointsTheEndCommits(t *testing.T) {

@@ -149,8 +149,8 @@ func (o *writer[T]) Snapshot(cut *operator.Cut) error {
 	if err := o.Flush(); err != nil {
 		return err
 	}
-	if cut.Final || cut.Barrier.Purpose == event.PurposeStop {
-		o.last = max(o.last, cut.Barrier.Epoch)
+	if cut.Final && o.last == 0 || !cut.Final && cut.Barrier.Purpose == event.PurposeStop {
+		o.last = cut.Barrier.Epoch // the first of several: the task goes when that is complete
 	}
 	if o.broken != nil {
 		return o.broken
