@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weir-stream/weir/internal/codec"
+	"github.com/weir-stream/weir/internal/planted"
 )
 
 // OperatorListDescriptor declares a list that belongs to a subtask of an operator and not to a key.
@@ -118,7 +119,9 @@ func (in *OperatorLists) Restore(name string, all []SavedList, subtask, parallel
 			l.share = append(l.share, part)
 		}
 	}
-	if parallelism != then {
+	if parallelism != then && planted.Is(planted.ListTwice) {
+		l.share = l.all
+	} else if parallelism != then {
 		l.share = slice(l.all, n*subtask/parallelism, n*(subtask+1)/parallelism)
 	}
 	if in.left == nil {
@@ -175,7 +178,7 @@ func OpenOperatorList[V any](in *OperatorLists, d OperatorListDescriptor[V]) (Op
 	s := &operatorList[V]{codec: c, typ: typ}
 	if l := in.left[d.name]; l != nil {
 		from := l.share
-		if d.union {
+		if d.union && !planted.Is(planted.UnionDealtOut) {
 			from = l.all
 		}
 		if s.values, err = decodeList[V](typ, from); err != nil {

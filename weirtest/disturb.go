@@ -204,6 +204,7 @@ func (d *disturbance) env(t *testing.T) *weir.Env {
 		set[config.CheckpointUnaligned.Key()] = strconv.FormatBool(d.unaligned)
 		set[config.CheckpointAlignedTimeout.Key()] = d.switchAfter.String()
 		set[config.CheckpointTolerable.Key()] = strconv.Itoa(d.tolerable)
+		set[config.CheckpointTimeout.Key()] = d.timeout.String()
 		set[config.CheckpointRetained.Key()] = strconv.Itoa(d.retained)
 		set[config.CheckpointIncremental.Key()] = strconv.FormatBool(d.incremental)
 		set[config.StateCache.Key()] = "8mb"

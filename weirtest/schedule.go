@@ -22,6 +22,7 @@ type schedule struct {
 	incremental bool
 	retained    int
 	tolerable   int           // checkpoints in a row that may fail; -1 is any number
+	timeout     time.Duration // of a checkpoint
 	atLeastOnce bool          // rows may come twice
 	slow        time.Duration // what the sink takes for each batch, so that rows are in flight everywhere
 	faults      []fault
@@ -115,6 +116,7 @@ func draw(seed uint64, length time.Duration) schedule {
 		s.backend = "lsm"
 	}
 	s.incremental, s.retained, s.tolerable = r.IntN(4) > 0, 1+r.IntN(3), pick(-1, -1, 0, 1, 2)
+	s.timeout = time.Duration(pick(20, 60, 600_000, 600_000)) * time.Millisecond
 	switch r.IntN(3) {
 	case 0:
 		s.unaligned, s.concurrent = true, 1
@@ -140,7 +142,9 @@ func draw(seed uint64, length time.Duration) schedule {
 		}
 		f.claim = f.claim || f.kind == save && r.IntN(2) == 0
 		switch f.kind {
-		case storeRefuses, storeFull, twice:
+		case storeRefuses, storeFull:
+			f.pick = 1 + r.IntN(pick(4, 4, 60)) // the last is more than is tried again
+		case twice:
 			f.pick = 1 + r.IntN(4)
 		case storeWaits:
 			f.pick, f.slow = 1, time.Duration(1+r.IntN(100))*time.Millisecond
@@ -176,8 +180,8 @@ func (s schedule) String() string {
 	if s.atLeastOnce {
 		kind += ", at least once"
 	}
-	fmt.Fprintf(&b, "seed %d: parallelism %d, batches of %d, %s, state backend %s, checkpoints every %v (%d at a time, %d kept, %d in a row may fail, %s), %s, %v in the sink for each batch\n",
-		s.seed, s.parallelism, s.batch, chained, s.backend, s.interval, s.concurrent, s.retained, s.tolerable, kind, barriers, s.slow)
+	fmt.Fprintf(&b, "seed %d: parallelism %d, batches of %d, %s, state backend %s, checkpoints every %v (%d at a time, %d kept, %d in a row may fail, %v each, %s), %s, %v in the sink for each batch\n",
+		s.seed, s.parallelism, s.batch, chained, s.backend, s.interval, s.concurrent, s.retained, s.tolerable, s.timeout, kind, barriers, s.slow)
 	for _, f := range s.faults {
 		fmt.Fprintln(&b, f)
 	}
@@ -203,7 +207,7 @@ func shorten(s schedule, fails func(schedule) bool) schedule {
 		func(s *schedule) { s.concurrent = 1 },
 		func(s *schedule) { s.backend = "paged" },
 		func(s *schedule) { s.incremental = false },
-		func(s *schedule) { s.retained, s.tolerable = 1, -1 },
+		func(s *schedule) { s.retained, s.tolerable, s.timeout = 1, -1, 10*time.Minute },
 		func(s *schedule) { s.slow = 0 },
 		func(s *schedule) { s.chained = true },
 		func(s *schedule) { s.batch = 30 },

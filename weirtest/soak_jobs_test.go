@@ -211,6 +211,13 @@ func pauses(env *weir.Env) weir.Stream[string] {
 	late := weir.NewTag[mark]("late")
 	a := inOrder(env, "a", 240, 1)
 	p := weir.From(env, "pausing", pausing{}, weir.EventTime(func(e mark) time.Time { return time.Unix(e.At, 0) }, weir.Idle(3*time.Millisecond)))
-	windows := a.Union(p).KeyBy(keyOf).Window("windows", window.Tumbling(20*time.Second)).SideLate(late).Aggregate(weir.Count[mark]())
-	return text("window", windows).Union(text("late", windows.Side(late)))
+	both := a.Union(p).KeyBy(keyOf)
+	windows := both.Window("windows", window.Tumbling(20*time.Second)).SideLate(late).Aggregate(weir.Count[mark]())
+	over := both.ProcessEach("over", func(ctx *weir.KeyedContext[int64], m mark, out weir.Out[mark]) error {
+		if wm, ok := ctx.Watermark(); ok && wm.After(endOfTime) {
+			out.Emit(m) // its source has not ended
+		}
+		return nil
+	})
+	return text("window", windows).Union(text("late", windows.Side(late)), text("over", over))
 }

@@ -305,6 +305,9 @@ func inTimeOrLate(o outcome) string {
 			want[pausingRow(s, i).Key]++
 		}
 	}
+	if over := parse(o.rows, "over"); len(over) > 0 {
+		return fmt.Sprintf("row %d has come behind the end of time", over[0].N)
+	}
 	late := map[int64]bool{}
 	for _, m := range parse(o.rows, "late") {
 		if m.N < 1000 || late[m.N] {

@@ -319,7 +319,7 @@ func (c *checkpoints) send(u *underWay, cmd checkpoint.Trigger) {
 		in = max(1, cmd.SwitchAt-c.now())
 	}
 	body := func(tasks []ids.TaskID) rpc.Body {
-		return &rpc.CheckpointTrigger{Epoch: u.Epoch, Purpose: uint8(cmd.Barrier.Purpose), Unaligned: cmd.Barrier.Unaligned, Drain: cmd.Drain,
+		return &rpc.CheckpointTrigger{Epoch: u.Epoch, Purpose: uint8(cmd.Barrier.Purpose), Unaligned: cmd.Barrier.Unaligned, Drain: cmd.Drain && !planted.Is(planted.DrainIgnored),
 			SwitchIn: in, Target: u.Target, Tasks: tasks}
 	}
 	told := c.m.sendTasks(cmd.Tasks, body)
@@ -433,6 +433,11 @@ func (c *checkpoints) failed(cmd checkpoint.Failed) {
 		return
 	}
 	u.openGates()
+	if planted.Is(planted.AbortedCommitted) {
+		for _, t := range c.m.liveTasks() {
+			c.carryOut(checkpoint.NotifyComplete{Epoch: cmd.Epoch, Tasks: []ids.TaskID{t.ID}})
+		}
+	}
 	err := errs.New(errs.CodeCheckpoint, errs.ClassFailTask, fmt.Sprintf("checkpoint %d", cmd.Epoch), "%s", cmd.Reason.Sentence())
 	switch cmd.Reason {
 	case checkpoint.ReasonSubsumed, checkpoint.ReasonRestarting, checkpoint.ReasonEnded:

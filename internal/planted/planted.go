@@ -32,11 +32,42 @@ const (
 	InflightForgotten
 	// DeletedTooEarly deletes objects that a retained manifest lists.
 	DeletedTooEarly
+	// EnumeratorForgotten leaves the enumerator of a source whose tasks have all finished out of the manifest.
+	EnumeratorForgotten
+	// DrainIgnored stops a job that is to be drained without that.
+	DrainIgnored
+	// ClaimDeletedEarly deletes a claimed savepoint when the first checkpoint begins, not when enough are complete.
+	ClaimDeletedEarly
+	// DeltasBackwards applies the changes of incremental checkpoints in the wrong order.
+	DeltasBackwards
+	// UnionDealtOut deals the elements of union lists out, as those of other lists.
+	UnionDealtOut
+	// ListTwice gives every subtask all elements of a list at another parallelism.
+	ListTwice
+	// BroadcastForgotten restores broadcast state in those subtasks only that were there before.
+	BroadcastForgotten
+	// TimeToLiveAnew restores states as if they had been written at the cut.
+	TimeToLiveAnew
+	// AbortedCommitted lets sinks commit a checkpoint that was given up.
+	AbortedCommitted
+	// OlderForgotten commits what was prepared for the complete checkpoint, and forgets what was prepared for those before.
+	OlderForgotten
+	// CutAtFirstBarrier cuts at the first barrier in the mode at-least-once.
+	CutAtFirstBarrier
+	// IdleTakenForEnd takes an input that is idle for one at its end.
+	IdleTakenForEnd
+	// WriterForgotten restores sinks without the state of their writers.
+	WriterForgotten
+	// DamageUnseen restores a checkpoint without looking whether all of it is there.
+	DamageUnseen
 	end
 )
 
 var names = [...]string{"none", "manifest before data", "commit before manifest", "row overtakes barrier", "timer dropped", "key groups off by one",
-	"watermark forgotten", "position behind", "split twice", "committables forgotten", "stale restore", "in-flight rows forgotten", "deleted too early"}
+	"watermark forgotten", "position behind", "split twice", "committables forgotten", "stale restore", "in-flight rows forgotten", "deleted too early",
+	"enumerator of a finished source forgotten", "drain ignored", "claimed savepoint deleted too early", "deltas in the wrong order",
+	"union list dealt out", "list restored twice", "broadcast state forgotten in new subtasks", "time to live begins anew", "aborted checkpoint committed",
+	"committables of older checkpoints forgotten", "cut at the first barrier", "idle taken for the end", "writer's state forgotten", "damage unseen"}
 
 // String is what the mistake is called in reports.
 func (m Mistake) String() string { return names[m] }

@@ -11,6 +11,7 @@ import (
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/ids"
 	"github.com/weir-stream/weir/internal/objstore"
+	"github.com/weir-stream/weir/internal/planted"
 )
 
 // claim is a checkpoint or savepoint elsewhere that the job owns: it goes when enough newer checkpoints are complete.
@@ -83,7 +84,7 @@ func (j *Job) subsumeClaims(ctx context.Context) {
 				newer++
 			}
 		}
-		if newer < j.cfg.Retain {
+		if newer < j.cfg.Retain && !planted.Is(planted.ClaimDeletedEarly) {
 			rest = append(rest, c)
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/weir-stream/weir/internal/event"
 	"github.com/weir-stream/weir/internal/ids"
 	"github.com/weir-stream/weir/internal/keygroup"
+	"github.com/weir-stream/weir/internal/planted"
 	"github.com/weir-stream/weir/internal/snapshot"
 )
 
@@ -94,6 +95,9 @@ func (j *Job) manifest(d *Draft) (*snapshot.Manifest, error) {
 		at, ok := place[b.Operator]
 		if !ok {
 			return nil, errs.New(errs.CodeBug, errs.ClassBug, "checkpoint", "a blob of operator %q, which the plan lacks", b.Operator)
+		}
+		if o := &m.Operators[at]; len(o.Finished) == o.Parallelism && planted.Is(planted.EnumeratorForgotten) {
+			continue
 		}
 		m.Operators[at].Blobs = append(m.Operators[at].Blobs, b.Blob)
 	}

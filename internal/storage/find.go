@@ -11,6 +11,7 @@ import (
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/ids"
 	"github.com/weir-stream/weir/internal/objstore"
+	"github.com/weir-stream/weir/internal/planted"
 	"github.com/weir-stream/weir/internal/snapshot"
 )
 
@@ -202,6 +203,9 @@ func (j *Job) Restorable(ctx context.Context, epoch ids.Epoch, damaged map[ids.E
 		err := damaged[at]
 		if err == nil {
 			err = j.retry(ctx, func() (err error) {
+				if planted.Is(planted.DamageUnseen) {
+					return nil
+				}
 				if s, err = Load(ctx, j.store, j.cfg.Places, ref); err == nil {
 					err = s.Check(ctx)
 				}

@@ -101,6 +101,9 @@ func (j *Job) Sweep(ctx context.Context, g ids.Generation, alive ...ids.Generati
 	if err := j.current(ctx); err != nil {
 		return err
 	}
+	if planted.Is(planted.ClaimDeletedEarly) {
+		j.subsumeClaims(ctx)
+	}
 	err := j.forgetLate(ctx)
 	if err == nil {
 		err = j.deleteData(ctx, func(n DataName) bool { return n.deadBefore(j.term, g, alive) })

@@ -1,5 +1,7 @@
 package watermark
 
+import "github.com/weir-stream/weir/internal/planted"
+
 // phase is where an input of a Merger stands.
 type phase uint8
 
@@ -96,6 +98,9 @@ func (m *Merger) Watermark(i int, t int64) Change {
 
 // Idle says that an input is idle.
 func (m *Merger) Idle(i int) Change {
+	if planted.Is(planted.IdleTakenForEnd) {
+		return m.End(i)
+	}
 	in := &m.inputs[i]
 	if in.phase == asleep || in.phase == ended {
 		return Change{}

@@ -63,6 +63,9 @@ func (l *restoredCommits) read(ctx *operator.Context) error {
 	}
 	r := &connector.Restored{Epoch: from.Epoch, Parallelism: from.Parallelism,
 		State: from.Even(stateBlob, ctx.Subtask, ctx.Parallelism), AllState: from.Union(stateBlob)}
+	if planted.Is(planted.WriterForgotten) {
+		r.State = nil
+	}
 	for _, b := range from.Union(committableBlob) {
 		c, err := readCommittable(b)
 		if err != nil {

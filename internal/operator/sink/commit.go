@@ -11,6 +11,7 @@ import (
 	"github.com/weir-stream/weir/connector"
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/operator"
+	"github.com/weir-stream/weir/internal/planted"
 	"github.com/weir-stream/weir/metric"
 )
 
@@ -95,6 +96,9 @@ func (m *commits) snapshot(cut *operator.Cut) error {
 // complete says that the manifest of epoch is durable, and with it everything up to epoch.
 func (m *commits) complete(epoch uint64) error {
 	m.upTo = max(m.upTo, epoch)
+	if planted.Is(planted.OlderForgotten) && m.running == 0 {
+		m.pending = slices.DeleteFunc(m.pending, func(r connector.CommitRequest) bool { return r.Epoch < epoch })
+	}
 	return m.kick()
 }
 

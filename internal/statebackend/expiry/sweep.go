@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/weir-stream/weir/internal/keygroup"
+	"github.com/weir-stream/weir/internal/planted"
 	"github.com/weir-stream/weir/internal/statebackend"
 )
 
@@ -84,6 +85,9 @@ type pruned struct {
 
 func (p *pruned) visit(f statebackend.Visit) statebackend.Visit {
 	return func(k statebackend.Key, ns, user, value []byte) bool {
+		if planted.Is(planted.TimeToLiveAnew) {
+			value = p.e.with(p.now, value[8:])
+		}
 		return p.e.expired(stampOf(value), p.now) || f(k, ns, user, value)
 	}
 }
