@@ -42,9 +42,10 @@ type checkpoints struct {
 type underWay struct {
 	Collected
 	began       time.Time
-	enumerators int                  // that have not been snapshotted yet
-	open        bool                 // the store and all enumerators are done: triggers are sent
-	waiting     []checkpoint.Trigger // until then
+	enumerators int                       // that have not been snapshotted yet
+	open        bool                      // the store and all enumerators are done: triggers are sent
+	waiting     []checkpoint.Trigger      // until then
+	over        *checkpoint.WriteManifest // all tasks have finished before that: what follows then
 	gates       []chan struct{}
 	sums        LastCheckpoint
 }
@@ -293,11 +294,15 @@ func (c *checkpoints) openIfReady(u *underWay) {
 		return
 	}
 	u.open = true
+	u.openGates()
+	if u.over != nil {
+		c.publish(*u.over)
+		return
+	}
 	for _, cmd := range u.waiting {
 		c.send(u, cmd)
 	}
 	u.waiting = nil
-	u.openGates()
 }
 
 func (u *underWay) openGates() {
@@ -310,6 +315,10 @@ func (u *underWay) openGates() {
 // refuse declines an epoch that could not begin, in the name of one of the tasks.
 func (c *checkpoints) refuse(u *underWay, err error) {
 	c.declined = err
+	if u.over != nil {
+		c.step(checkpoint.ManifestFailed{Epoch: u.Epoch})
+		return
+	}
 	c.step(checkpoint.Declined{Task: u.waiting[0].Tasks[0], Epoch: u.Epoch})
 }
 
@@ -356,6 +365,10 @@ func (c *checkpoints) onDecline(b *rpc.CheckpointDecline) {
 // publish writes the manifest.
 func (c *checkpoints) publish(cmd checkpoint.WriteManifest) {
 	u := c.epochs[cmd.Epoch]
+	if !u.open { // its place and the enumerators are not known yet
+		u.over = &cmd
+		return
+	}
 	col := u.Collected
 	col.Parts, col.Finished = nil, cmd.Finished
 	acked := make(map[ids.TaskID]bool, len(cmd.Acked))
