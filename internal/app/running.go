@@ -186,6 +186,9 @@ func (g *running) run(t *runningTask) {
 		if g.unopened.Load() {
 			return // it ends because another one could not be opened, and that is what the master has to hear
 		}
+		if err == nil && t.saves != nil {
+			t.saves.Told(g.ctx)
+		}
 		g.reporter.Metrics(g.metrics(t)...)
 		switch {
 		case err == nil:

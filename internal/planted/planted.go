@@ -38,8 +38,6 @@ const (
 	DrainIgnored
 	// ClaimDeletedEarly deletes a claimed savepoint when the first checkpoint begins, not when enough are complete.
 	ClaimDeletedEarly
-	// DeltasBackwards applies the changes of incremental checkpoints in the wrong order.
-	DeltasBackwards
 	// UnionDealtOut deals the elements of union lists out, as those of other lists.
 	UnionDealtOut
 	// ListTwice gives every subtask all elements of a list at another parallelism.
@@ -65,7 +63,7 @@ const (
 
 var names = [...]string{"none", "manifest before data", "commit before manifest", "row overtakes barrier", "timer dropped", "key groups off by one",
 	"watermark forgotten", "position behind", "split twice", "committables forgotten", "stale restore", "in-flight rows forgotten", "deleted too early",
-	"enumerator of a finished source forgotten", "drain ignored", "claimed savepoint deleted too early", "deltas in the wrong order",
+	"enumerator of a finished source forgotten", "drain ignored", "claimed savepoint deleted too early",
 	"union list dealt out", "list restored twice", "broadcast state forgotten in new subtasks", "time to live begins anew", "aborted checkpoint committed",
 	"committables of older checkpoints forgotten", "cut at the first barrier", "idle taken for the end", "writer's state forgotten", "damage unseen"}
 

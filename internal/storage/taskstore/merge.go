@@ -8,7 +8,6 @@ import (
 	"github.com/weir-stream/weir/internal/bin"
 	"github.com/weir-stream/weir/internal/errs"
 	"github.com/weir-stream/weir/internal/keygroup"
-	"github.com/weir-stream/weir/internal/planted"
 	"github.com/weir-stream/weir/internal/snapshot"
 	"github.com/weir-stream/weir/internal/statebackend/transfer"
 )
@@ -87,9 +86,6 @@ func (l *loading) merged(objects []loaded, groups keygroup.Range) error {
 		over := map[string]*overlay{}
 		var order []*overlay
 		for i := range objects {
-			if planted.Is(planted.DeltasBackwards) {
-				i = len(objects) - 1 - i
-			}
 			if objects[i].Kind != snapshot.ObjectDelta {
 				continue
 			}

@@ -2,6 +2,8 @@ package taskstore
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -126,7 +128,8 @@ type Task struct {
 
 	mu     sync.Mutex
 	epochs map[ids.Epoch]*upload
-	last   chan struct{} // closed when the checkpoint before is uploaded: those of a task follow one another
+	flying map[*upload]struct{} // what became of them is still to be told
+	last   chan struct{}        // closed when the checkpoint before is uploaded: those of a task follow one another
 
 	chains []chain
 	// planned counts the uploads under way: they count on what was complete when they began, and settled cuts hear of that
@@ -141,13 +144,14 @@ type upload struct {
 	store   objstore.Store
 	written []string // full names in store; of the upload's goroutine until done is closed
 	done    chan struct{}
-	full    bool   // a savepoint, which later checkpoints do not settle
-	chains  []link // what a later epoch may build upon, once this one is complete
+	told    chan struct{} // closed when whoever asked for it has been told
+	full    bool          // a savepoint, which later checkpoints do not settle
+	chains  []link        // what a later epoch may build upon, once this one is complete
 }
 
 // Task returns the uploads of a task whose chain has operators of these names, head first.
 func (u *Uploader) Task(id ids.TaskID, parallelism int, ops []string) *Task {
-	t := &Task{u: u, id: id, ops: ops, groups: keygroup.RangeOf(int(id.Subtask), parallelism), epochs: map[ids.Epoch]*upload{},
+	t := &Task{u: u, id: id, ops: ops, groups: keygroup.RangeOf(int(id.Subtask), parallelism), epochs: map[ids.Epoch]*upload{}, flying: map[*upload]struct{}{},
 		last: make(chan struct{}), chains: make([]chain, len(ops))}
 	close(t.last)
 	return t
@@ -158,7 +162,7 @@ func (u *Uploader) Task(id ids.TaskID, parallelism int, ops []string) *Task {
 func (t *Task) Upload(s *task.Snapshot, done func(storage.Stored, error)) {
 	epoch := ids.Epoch(s.Barrier.Epoch)
 	ctx, cancel := context.WithCancel(t.u.life)
-	up := &upload{cancel: cancel, done: make(chan struct{}), full: full(s.Barrier)}
+	up := &upload{cancel: cancel, done: make(chan struct{}), told: make(chan struct{}), full: full(s.Barrier)}
 	t.mu.Lock()
 	for e := range t.epochs {
 		if e+epochsMax < epoch {
@@ -166,6 +170,7 @@ func (t *Task) Upload(s *task.Snapshot, done func(storage.Stored, error)) {
 		}
 	}
 	t.epochs[epoch] = up
+	t.flying[up] = struct{}{}
 	before := t.last
 	if !full(s.Barrier) { // a savepoint, which may wait for its directory, holds nobody up
 		t.last = up.done
@@ -180,7 +185,26 @@ func (t *Task) Upload(s *task.Snapshot, done func(storage.Stored, error)) {
 			err = errs.Canceled
 		}
 		done(stored, err)
+		t.mu.Lock()
+		delete(t.flying, up)
+		t.mu.Unlock()
+		close(up.told)
 	})
+}
+
+// Told returns when it has been told of every upload what became of it, or when ctx ends. A task that has left says so only then:
+// who is gone without having told has no part of an epoch, as far as anybody knows.
+func (t *Task) Told(ctx context.Context) {
+	t.mu.Lock()
+	all := slices.Collect(maps.Keys(t.flying))
+	t.mu.Unlock()
+	for _, up := range all {
+		select {
+		case <-up.told:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // run waits for the task's turn and the uploader's, and uploads.
