@@ -129,7 +129,7 @@ func BenchmarkIdle(b *testing.B) {
 		ticks := cpuTicks(b, c.Process.Pid) - before
 		b.ReportMetric(float64(statusKB(b, c.Process.Pid, "VmRSS"))/1024, "MB-resident")
 		b.ReportMetric(float64(statusKB(b, c.Process.Pid, "RssAnon"))/1024, "MB-anonymous") // the rest is the program
-		b.ReportMetric(float64(ticks)/5, "percent-cpu") // a tick is 10 ms
+		b.ReportMetric(float64(ticks)/5, "percent-cpu")                                     // a tick is 10 ms
 		_ = c.Process.Signal(os.Interrupt)
 		_ = c.Wait()
 	}

@@ -114,7 +114,7 @@ func (t Type) Same(u Type) bool {
 // Is reports whether t's root is one of roots.
 func (t Type) Is(roots ...Root) bool { return slices.Contains(roots, t.Root) }
 
-// Text, Bin, Integer, Numeric and Temporal report on families of roots.
+// Text reports whether t is CHAR or VARCHAR.
 func (t Type) Text() bool { return t.Root == Char || t.Root == Varchar }
 
 // Bin reports whether t is BINARY or VARBINARY.

@@ -119,7 +119,7 @@ func (x *exprBinder) binary(n *ast.Binary) (expr.Expr, error) {
 		return nil, err
 	}
 	if n.Op == ast.And || n.Op == ast.Or { // one call of many arguments
-		args := []expr.Expr{b}
+		var args []expr.Expr
 		if c, ok := a.(*expr.Call); ok && c.Fn.Name == n.Op.String() {
 			args = append(append([]expr.Expr(nil), c.Args...), b)
 		} else {

@@ -8,7 +8,6 @@ import (
 	"github.com/weir-stream/weir/internal/sql/datatype"
 	"github.com/weir-stream/weir/internal/sql/expr"
 	"github.com/weir-stream/weir/internal/sql/functions"
-	"github.com/weir-stream/weir/internal/sql/physical"
 )
 
 // selector binds one SELECT.
@@ -243,7 +242,6 @@ func (s *selector) aggregateCall(f *ast.FuncCall, grouped bool) (Call, error) {
 type item struct {
 	e    expr.Expr
 	name string
-	time physical.TimeKind
 }
 
 func (s *selector) project(orderBy []*ast.OrderItem) (Node, *sorting, error) {

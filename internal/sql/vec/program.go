@@ -136,7 +136,7 @@ func (p *Program) failed(err error) error {
 	return errs.Wrap(err, errs.CodeUserFunction, errs.ClassFailTask, "", "the expression %s cannot be computed", p.expr)
 }
 
-// Constant returns the column that the program merely hands on, or -1.
+// Column returns the column that the program merely hands on, or -1.
 func (p *Program) Column() int {
 	if c, ok := p.root.(columnKernel); ok {
 		return int(c)
@@ -188,14 +188,6 @@ func (f *frame) scratch() []int32 {
 }
 
 func (f *frame) giveBack(s []int32) { f.free = append(f.free, s) }
-
-// count is how many rows a selection has.
-func (f *frame) count(sel []int32) int {
-	if sel == nil {
-		return f.n
-	}
-	return len(sel)
-}
 
 // sparse says that a loop over the selected rows is cheaper than one over all.
 func (f *frame) sparse(sel []int32) bool { return sel != nil && len(sel)*4 < f.n }

@@ -38,7 +38,7 @@ func expiries(rt *rapid.T, open Open) {
 		},
 		"value": w.value, "list": w.list, "map": w.mapping,
 		"restore": w.restore, "base": w.takeBase,
-		"":        w.compare,
+		"": w.compare,
 	})
 	w.sweepAll(rt)
 }
