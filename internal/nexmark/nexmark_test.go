@@ -1,8 +1,13 @@
 package nexmark_test
 
 import (
+	"bufio"
+	"encoding/json"
+	"fmt"
 	"hash/fnv"
+	"os"
 	"testing"
+	"time"
 
 	"github.com/weir-stream/weir/column"
 	"github.com/weir-stream/weir/internal/nexmark"
@@ -70,5 +75,50 @@ func BenchmarkFill(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; i < b.N; i += batch.Cap() {
 		g.Fill(batch, uint64(i), 1, batch.Cap())
+	}
+}
+
+// The first events are those that the specification shows.
+func TestFirstEvents(t *testing.T) {
+	f, err := os.Open("../../bench/nexmark/first200.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	g, b := nexmark.New(nexmark.Defaults), column.New(nexmark.Schema(), 0)
+	g.Fill(b, 0, 1, 200)
+	k := 0
+	for lines := bufio.NewScanner(f); lines.Scan(); k++ {
+		var want map[string]any
+		if err := json.Unmarshal(lines.Bytes(), &want); err != nil {
+			t.Fatal(err)
+		}
+		kind := int(column.Values[int32](b.Vector(0))[k])
+		if kind != int(want["event_type"].(float64)) {
+			t.Fatalf("event %d is of kind %d", k, kind)
+		}
+		fields := want[[]string{"person", "auction", "bid"}[kind]].(map[string]any)
+		v := b.Vector(1 + kind)
+		for c, f := range nexmark.Schema().Fields[1+kind].Children {
+			got := ""
+			switch child := v.Child(c); {
+			case f.Kind == column.String:
+				got = string(child.Text(k))
+			case f.Name == "dateTime" || f.Name == "expires":
+				got = time.UnixMilli(column.Values[int64](child)[k]).UTC().Format("2006-01-02 15:04:05.000")
+			default:
+				got = fmt.Sprint(column.Values[int64](child)[k])
+			}
+			text, ok := fields[f.Name].(string)
+			if !ok {
+				text = fmt.Sprintf("%.0f", fields[f.Name])
+			}
+			if got != text {
+				t.Errorf("event %d: %s is %q, want %q", k, f.Name, got, text)
+			}
+		}
+	}
+	if k != 200 {
+		t.Errorf("%d events", k)
 	}
 }
