@@ -70,6 +70,7 @@ type disturbance struct {
 	saved       []saved        // savepoints that were taken
 	files       *fs.Mem        // nil if the job has none
 	drained     bool           // the job was stopped for good
+	draining    bool           // that has been asked for
 	happened    map[string]int // what has happened how often
 }
 
@@ -182,6 +183,10 @@ func (d *disturbance) goesOn(l *life, err error, stopped string, ended bool) (bo
 		}
 		return true, nil
 	case stopped != "" && (ended || !l.dead()):
+		if d.draining { // whoever asked for it has had no answer
+			d.drained = true
+			d.happened["drains"]++
+		}
 		d.from = stopped
 		d.happened["finished stops"]++
 		return !d.drained, nil

@@ -67,6 +67,7 @@ func (d *disturbance) ask(f fault, over <-chan struct{}) {
 		d.mu.Lock()
 		l := d.now
 		asking := l != nil && l.job != nil
+		d.draining = d.draining || asking && f.kind == drain
 		if asking {
 			l.asks.Add(1)
 		}

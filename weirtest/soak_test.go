@@ -44,7 +44,10 @@ var soaks = map[string]trial[string]{
 		s.add(damage, length)
 	}},
 	// Stopped as if the sources had ended.
-	"drained": {build: drains, wrong: asIfEnded, change: func(s *schedule, length time.Duration) { s.add(drain, length) }},
+	"drained": {build: drains, wrong: asIfEnded, change: func(s *schedule, length time.Duration) {
+		s.faults = slices.DeleteFunc(s.faults, func(f fault) bool { return f.kind == stop }) // that one would have to be gone on from
+		s.add(drain, length)
+	}},
 	// Files that hold each row once.
 	"files": {build: writesFiles, wrong: inFiles, files: true},
 	// Splits that stand still, and are idle.
