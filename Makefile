@@ -51,11 +51,11 @@ suites: ## all tests, and the forms that a build tag selects
 	$(GO) test -timeout $(TEST_TIMEOUT) -tags synctest ./internal/xsync
 	$(GO) test -timeout $(TEST_TIMEOUT) -tags invariants ./internal/invariant
 
-# The race detector also switches the invariants on. It needs a C compiler; RACE=required makes its absence a failure.
+# The race detector also switches the invariants on. Properties are drawn less often than in suites: what it looks for does not depend on values. It needs a C compiler; RACE=required makes its absence a failure.
 race: ## the runtime under the race detector
 	@if command -v "$${CC:-gcc}" >/dev/null 2>&1 || command -v clang >/dev/null 2>&1; then \
 		pkgs=$$($(GO) list $$(for p in $(RACE_PACKAGES); do [ -d "$${p%/...}" ] && echo $$p; done)) || exit 1; \
-		echo "$(GO) test -race $(RACE_PACKAGES)"; CGO_ENABLED=1 $(GO) test -race -timeout $(TEST_TIMEOUT) $$pkgs; \
+		echo "$(GO) test -race $(RACE_PACKAGES)"; CGO_ENABLED=1 RAPID_CHECKS=25 $(GO) test -race -timeout $(TEST_TIMEOUT) $$pkgs; \
 	else \
 		echo "SKIPPED: the race detector needs a C compiler (apt-get install gcc libc6-dev)"; [ "$(RACE)" != required ]; \
 	fi

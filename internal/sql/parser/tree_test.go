@@ -15,7 +15,7 @@ import (
 func TestPrintParse(t *testing.T) {
 	kinds := implementations[reflect.TypeFor[ast.Statement]()]
 	made := map[reflect.Type]bool{}
-	for round := range 20 { // with RAPID_SEED all rounds draw the same
+	for round := range 80 { // with RAPID_SEED all rounds draw the same
 		rapid.Check(t, func(rt *rapid.T) { printParse(rt, kinds, made, round) })
 	}
 	if testing.Short() || t.Failed() {
