@@ -17,6 +17,9 @@ const inline = 12
 // Len returns the string's length in bytes.
 func (w View) Len() int { return int(uint32(w.A)) }
 
+// Inline reports whether the string lies in the View itself.
+func (w View) Inline() bool { return w.Len() <= inline }
+
 // text is what a vector of strings has beside its Views.
 type text struct {
 	// bufs are the buffers that the Views refer to. They are shared between vectors; their bytes never change.

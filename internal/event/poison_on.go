@@ -66,7 +66,12 @@ func scramble(v *column.Vector) {
 	case column.Float64:
 		fill(column.Values[float64](v), -1e300)
 	case column.String, column.Bytes:
-		fill(v.OwnText(), 0xDB) // other strings may be in use elsewhere
+		fill(v.OwnText(), 0xDB) // other long strings may be in use elsewhere
+		for i, w := range v.Views() {
+			if w.Inline() {
+				fill(v.Text(i), 0xDB)
+			}
+		}
 	}
 }
 
