@@ -502,3 +502,29 @@ func TestViews(t *testing.T) {
 		}
 	}
 }
+
+// What is missing in one of two vectors is counted once, so that the batch can be read behind the wire.
+func TestSetValidity(t *testing.T) {
+	s, err := column.NewSchema(column.Field{Name: "x", Kind: column.Int32, Nullable: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := [2]*column.Batch{column.New(s, 16), column.New(s, 16)}
+	for i, missing := range [2][]int{{1, 3, 9}, {3, 4}} {
+		in[i].Vector(0).Begin(10)
+		for _, at := range missing {
+			in[i].Vector(0).SetNull(at)
+		}
+	}
+	out := column.New(s, 16)
+	v := out.Vector(0)
+	v.Begin(10)
+	v.SetValidity(in[0].Vector(0), in[1].Vector(0))
+	out.SetRows(10)
+	if v.Nulls() != 4 || !v.Null(1) || !v.Null(3) || !v.Null(4) || !v.Null(9) || v.Null(0) {
+		t.Errorf("%d are missing, want 1, 3, 4 and 9", v.Nulls())
+	}
+	if err := column.New(s, 16).ReadWire(out.AppendWire(nil)); err != nil {
+		t.Error(err)
+	}
+}

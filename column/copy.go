@@ -90,7 +90,7 @@ func (v *Vector) gatherText(src *Vector, rows []int32, from int) {
 	v.text.size += size
 	if move != 0 {
 		for i := range out {
-			out[i] = out[i].Moved(move)
+			out[i] = out[i].moved(move)
 		}
 	}
 }

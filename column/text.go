@@ -97,7 +97,8 @@ func le32(s []byte) uint32 {
 	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
 }
 
-// Views returns the places of a String or Bytes vector. A kernel may copy Views between vectors of the same buffers only; see Refer.
+// Views returns the places of a String or Bytes vector. Views of one vector mean
+// something else in another: Gather takes the buffers along.
 func (v *Vector) Views() []View {
 	if !v.kind.text() {
 		v.must(String)
@@ -176,17 +177,8 @@ func NewView(s []byte, buf, off int) View {
 	return long(s, buf, off)
 }
 
-// Refer makes v refer to the buffers of src, so that Views of src can be put in v once Moved by the returned offset. It is for vectors
-// that were just emptied by Begin.
-func (v *Vector) Refer(src *Vector) (move uint32) {
-	src.text.shared = true
-	move = uint32(len(v.text.bufs))
-	v.text.bufs = append(v.text.bufs, src.text.bufs...)
-	return move
-}
-
-// Moved returns w for a vector in which the buffers of w's have numbers higher by move.
-func (w View) Moved(move uint32) View {
+// moved returns w for a vector in which the buffers of w's have numbers higher by move.
+func (w View) moved(move uint32) View {
 	if w.Len() > inline {
 		w.B += uint64(move)
 	}

@@ -2,6 +2,7 @@ package column
 
 import (
 	"fmt"
+	"math/bits"
 	"unsafe"
 )
 
@@ -75,8 +76,7 @@ func (v *Vector) Kind() Kind { return v.kind }
 // Len returns the number of values, missing ones included.
 func (v *Vector) Len() int { return v.n }
 
-// Nulls returns how many values are missing. After a kernel that leaves out rows it is at least the number of those that it has set
-// to missing; 0 always means that none is.
+// Nulls returns how many values are missing, rows that a kernel has left out included.
 func (v *Vector) Nulls() int { return v.nulls }
 
 // Null reports whether value i is missing.
@@ -219,7 +219,7 @@ func (v *Vector) SetValidity(of ...*Vector) {
 			for i, b := range o.valid[:(v.n+7)/8] {
 				v.valid[i] &= b
 			}
-			v.nulls = min(v.nulls+o.nulls, v.n)
+			v.nulls = v.n - ones(v.valid, v.n)
 		}
 	}
 }
@@ -322,6 +322,18 @@ func putBit(bits []byte, i int, on bool) {
 	} else {
 		bits[i>>3] &^= 1 << (i & 7)
 	}
+}
+
+// ones counts the set ones of the first n bits.
+func ones(bitmap []byte, n int) int {
+	count := 0
+	for _, b := range bitmap[:n/8] {
+		count += bits.OnesCount8(b)
+	}
+	if n&7 != 0 {
+		count += bits.OnesCount8(bitmap[n/8] & (1<<(n&7) - 1))
+	}
+	return count
 }
 
 func bit(bits []byte, i int) bool { return bits[i>>3]&(1<<(i&7)) != 0 }

@@ -27,10 +27,8 @@ func (k *field) eval(f *frame, sel []int32) (*column.Vector, error) {
 		return nil, err
 	}
 	child := v.Child(k.index)
-	if v.Nulls() == 0 || child.Kind() == column.Struct {
-		if v.Nulls() == 0 {
-			return child, nil
-		}
+	if v.Nulls() == 0 {
+		return child, nil
 	}
 	k.out.View(child, v)
 	return &k.out, nil

@@ -26,6 +26,7 @@ type junction struct {
 	args []kernel
 	and  bool
 	out  column.Vector
+	mark []bool // of choose, for OR
 }
 
 func (k *junction) eval(f *frame, sel []int32) (*column.Vector, error) {
@@ -88,11 +89,10 @@ func (k *junction) choose(f *frame, sel, out []int32) ([]int32, error) {
 		return sel, nil
 	}
 	// OR: each condition looks at what those before have not taken; the union is put in order at the end.
-	taken, left := f.scratch(), sel
-	rest := f.scratch()
-	defer func() { f.giveBack(taken); f.giveBack(rest) }()
-	hit := f.scratch()
-	mark := make([]bool, f.n)
+	left, rest, hit := sel, f.scratch(), f.scratch()
+	defer func() { f.giveBack(rest); f.giveBack(hit) }()
+	k.mark = append(k.mark[:0], make([]bool, f.n)...)
+	mark := k.mark
 	for _, a := range k.args {
 		got, err := f.choose(a, left, hit[:0])
 		if err != nil {
@@ -118,7 +118,6 @@ func (k *junction) choose(f *frame, sel, out []int32) ([]int32, error) {
 		}
 		left, rest = next, next
 	}
-	f.giveBack(hit)
 	if sel == nil {
 		for i := range int32(f.n) {
 			if mark[i] {
@@ -205,6 +204,10 @@ type caseKernel struct {
 	when, then []kernel
 	otherwise  kernel
 	out        column.Vector
+
+	parts [][]int32 // the rows of each branch
+	vecs  []*column.Vector
+	where []int32 // which branch a row takes, counted from 1
 }
 
 func (c *compiler) compileCase(e *expr.Case) (kernel, error) {
@@ -229,9 +232,9 @@ func (c *compiler) compileCase(e *expr.Case) (kernel, error) {
 }
 
 func (k *caseKernel) eval(f *frame, sel []int32) (*column.Vector, error) {
-	parts := make([][]int32, 0, len(k.when)+1)
+	k.parts = k.parts[:0]
 	defer func() {
-		for _, p := range parts {
+		for _, p := range k.parts {
 			f.giveBack(p)
 		}
 	}()
@@ -241,14 +244,18 @@ func (k *caseKernel) eval(f *frame, sel []int32) (*column.Vector, error) {
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, hit)
-		left = without(f, left, hit)
+		k.parts = append(k.parts, hit)
+		rest := without(f, left, hit)
+		if i > 0 {
+			f.giveBack(left)
+		}
+		left = rest
 	}
-	parts = append(parts, left)
-	where := make([]int32, f.n) // which branch a row takes, counted from 1
-	vecs := make([]*column.Vector, len(parts))
-	for i, rows := range parts {
-		if len(rows) == 0 && (rows != nil || i < len(k.then)) {
+	k.parts = append(k.parts, left)
+	k.where = append(k.where[:0], make([]int32, f.n)...)
+	k.vecs = append(k.vecs[:0], make([]*column.Vector, len(k.parts))...)
+	for i, rows := range k.parts {
+		if len(rows) == 0 {
 			continue
 		}
 		branch := k.otherwise
@@ -259,15 +266,13 @@ func (k *caseKernel) eval(f *frame, sel []int32) (*column.Vector, error) {
 		if err != nil {
 			return nil, err
 		}
-		if rows == nil {
-			return v, nil
-		}
-		vecs[i] = v
+		k.vecs[i] = v
 		for _, r := range rows {
-			where[r] = int32(i + 1)
+			k.where[r] = int32(i + 1)
 		}
 	}
-	return &k.out, merge(&k.out, f.n, vecs, where)
+	merge(&k.out, f.n, k.vecs, k.where)
+	return &k.out, nil
 }
 
 // without returns the rows of sel that are not in hit, in scratch memory.
@@ -293,7 +298,7 @@ func without(f *frame, sel, hit []int32) []int32 {
 }
 
 // merge makes out of those values of vecs that where names, counted from 1; rows with 0 are undefined.
-func merge(out *column.Vector, n int, vecs []*column.Vector, where []int32) error {
+func merge(out *column.Vector, n int, vecs []*column.Vector, where []int32) {
 	switch out.Kind() {
 	case column.Bool, column.String, column.Bytes, column.List, column.Map, column.Struct:
 		out.Begin(0)
@@ -306,7 +311,7 @@ func merge(out *column.Vector, n int, vecs []*column.Vector, where []int32) erro
 				out.AppendNull()
 			}
 		}
-		return nil
+		return
 	}
 	out.Begin(n)
 	switch out.Kind().Width() {
@@ -321,7 +326,6 @@ func merge(out *column.Vector, n int, vecs []*column.Vector, where []int32) erro
 	default:
 		mergeFixed[column.Int128](out, vecs, where)
 	}
-	return nil
 }
 
 func mergeFixed[T column.Fixed](out *column.Vector, vecs []*column.Vector, where []int32) {
