@@ -1,11 +1,11 @@
 package logical_test
 
 import (
-	"os"
-	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/weir-stream/weir/bench/nexmark"
 	"github.com/weir-stream/weir/internal/sql/ast"
 	"github.com/weir-stream/weir/internal/sql/catalog"
 	"github.com/weir-stream/weir/internal/sql/logical"
@@ -61,33 +61,17 @@ var missed = map[string]string{"q10": "DATE_FORMAT", "q11": "SESSION", "q12": "P
 
 // All queries of the benchmark can be bound, but for functions that there are not yet.
 func TestNexmark(t *testing.T) {
-	dir := filepath.Join("..", "..", "..", "bench", "nexmark", "queries")
-	ddl, err := os.ReadFile(filepath.Join(dir, "ddl.sql"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, _ := filepath.Glob(filepath.Join(dir, "q*.sql"))
-	for _, f := range files {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fill := func(s []byte) string {
-			r := string(s)
-			for _, name := range []string{"SOURCE", "SINK", "FILE_SINK", "SIDE"} {
-				r = strings.ReplaceAll(r, "${"+name+"}", "'connector' = 'x'")
-			}
-			return r
-		}
-		nodes, errs := session(t, fill(ddl), fill(text))
-		name := missed[strings.TrimSuffix(filepath.Base(f), ".sql")]
+	for n := range nexmark.Queries {
+		query := "q" + strconv.Itoa(n)
+		nodes, errs := session(t, nexmark.DDL("'connector' = 'x'"), nexmark.Query(n, "'connector' = 'x'"))
+		name := missed[query]
 		for _, err := range errs {
 			if name == "" || !strings.Contains(err.Error(), "no function "+name) {
-				t.Errorf("%s: %v", filepath.Base(f), err)
+				t.Errorf("%s: %v", query, err)
 			}
 		}
 		if len(nodes) != 1 && len(errs) == 0 || name != "" && len(errs) == 0 {
-			t.Errorf("%s: %d queries", filepath.Base(f), len(nodes))
+			t.Errorf("%s: %d queries", query, len(nodes))
 		}
 	}
 }

@@ -1,10 +1,10 @@
 package parser_test
 
 import (
-	"os"
 	"strings"
 	"testing"
 
+	"github.com/weir-stream/weir/bench/nexmark"
 	"github.com/weir-stream/weir/internal/sql/ast"
 	"github.com/weir-stream/weir/internal/sql/parser"
 )
@@ -12,11 +12,7 @@ import (
 // query returns the INSERT of a benchmark's query.
 func query(b *testing.B, name string) string {
 	b.Helper()
-	data, err := os.ReadFile("testdata/queries.sql")
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, p := range parser.ParseScript(string(data)) {
+	for _, p := range parser.ParseScript(nexmark.Script("'connector' = 'source'")) {
 		if strings.HasPrefix(p.Text, "INSERT INTO nexmark_"+name+"\n") {
 			return p.Text
 		}
